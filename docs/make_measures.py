@@ -135,7 +135,7 @@ def page() -> str:
 
 
 def _formula(definition: registry.Definition) -> list[str]:
-    return ["$$", definition.formula, "$$", ""] if definition.formula else []
+    return ["$$", definition.formula.latex, "$$", ""] if definition.formula.latex else []
 
 
 def _references(definition: registry.Definition) -> list[str]:

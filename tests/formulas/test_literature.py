@@ -10,19 +10,21 @@ import pytest
 import ranklens as rl
 from ranklens import metrics as registry
 from ranklens.cli.main import main
+from ranklens.metrics.about import formula
 from ranklens.metrics.literature import PROCEDURES, REFERENCES, Reference, references_of
 
 OURS = [d for d in registry.definitions().values() if not d.is_foreign]
 
 
 def test_every_measure_has_a_formula():
-    assert all(one.formula for one in OURS)
+    assert all(one.formula.latex for one in OURS)
 
 
 def test_a_measure_of_ones_own_may_have_formula_and_references():
     mine = Reference("me2026", "Me, Myself", "One more measure", "Proceedings of Mine", 2026, None)
 
-    @registry.measure("Mine", formula=r"r_1", references=("buckley2005", mine))
+    @registry.measure("Mine")
+    @formula(r"r_1", "buckley2005", mine)
     def first(judged):
         hits = judged.relevant(1).top(1)
         return hits.sum()
@@ -37,7 +39,7 @@ def test_a_measure_of_ones_own_may_have_formula_and_references():
 
 def test_braces_are_balanced():
     for one in OURS:
-        plain = re.sub(r"\\[{}]", "", one.formula)
+        plain = re.sub(r"\\[{}]", "", one.formula.latex)
         assert plain.count("{") == plain.count("}"), one.name
 
 
@@ -177,7 +179,7 @@ def test_a_full_caption_has_the_tie_rule():
 @pytest.mark.slow
 def test_latex_sets_every_formula_and_the_bibliography(tmp_path):
     needs.skip_without(needs.latex(*needs.PAPERS["formulas"]), ": apt install texlive-latex-recommended")
-    formulas = [rf"\[ {one.formula} \]" for one in OURS]
+    formulas = [rf"\[ {one.formula.latex} \]" for one in OURS]
     lines = [r"\documentclass{article}", r"\usepackage[margin=1cm]{geometry}", r"\usepackage{amsmath}", r"\begin{document}"]  # fmt: skip
     (tmp_path / "all.tex").write_text("\n".join([*lines, *formulas, r"\end{document}"]), encoding="utf-8")
     done = subprocess.run(
@@ -223,5 +225,5 @@ def test_every_symbol_is_explained():
     for definition in OURS:
         own = {letter for parameter in definition.parameters for letter in (parameter, parameter[0])}
         more = of_users if definition.family == "user_models" else set()
-        unknown = letters(definition.formula) - known - own - more - explained(definition.formula)
+        unknown = letters(definition.formula.latex) - known - own - more - explained(definition.formula.latex)
         assert unknown <= {"e"}, (definition.name, unknown)  # e is Euler's number

@@ -137,8 +137,8 @@ def _description(definition: Definition) -> Printout:
     parts: list[Table | Lines] = [Lines(definition.name, described)]
     if parameters:
         parts.append(Table(["parameter", "allowed"], parameters, left=2))
-    if definition.formula:
-        parts.append(Lines("Formula (LaTeX)", [definition.formula]))
+    if definition.formula.latex:
+        parts.append(Lines("Formula (LaTeX)", [definition.formula.latex]))
     if sources := references_of(definition):
         parts.append(Lines("References", [str(source) for source in sources]))
     if otherwise := told(definition.name):

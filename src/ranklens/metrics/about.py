@@ -7,17 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.metrics.catalog import Measure
     from ranklens.metrics.cuts import View
+    from ranklens.metrics.literature import Reference
 
 Params: TypeAlias = Mapping[str, Any]  # the parameters of a measure, defaults included
 Column: TypeAlias = "Callable[[View], FloatArray]"  # one number per rank
 Columns: TypeAlias = Mapping[str, Column]  # by heading, from left to right
 Beside: TypeAlias = Literal["grade", "gain"] | None
+Function = TypeVar("Function", bound="Callable[..., object]")
+NO_COLUMNS: Columns = MappingProxyType({})
+
+
+class Formula(NamedTuple):
+    """The formula of a measure in LaTeX, and its publications or their keys."""
+
+    latex: str = ""
+    references: tuple[str | Reference, ...] = ()
 
 
 class Working(NamedTuple):
@@ -31,7 +41,7 @@ class Working(NamedTuple):
     """
 
     formula: str | Callable[[Params], str] = ""
-    columns: Columns = MappingProxyType({})
+    columns: Columns = NO_COLUMNS
     ideal: Beside | Callable[[Params], Beside] = None
     every_rank_counts: bool = False
 
@@ -40,7 +50,8 @@ class Working(NamedTuple):
         return self.formula if isinstance(self.formula, str) else self.formula(params)
 
 
-GENERAL = Working()
+NO_FORMULA = Formula()
+GENERAL = Working()  # the general form
 
 # How the lowest and the highest value over all grades of the unjudged documents are found; `residual/ranges.py` carries it out.
 Rule: TypeAlias = Literal[
@@ -64,6 +75,42 @@ class Unbounded(NamedTuple):
 
 
 UNKNOWN_BOUNDS = Unbounded("it may rise or fall if an unjudged document turns out to be relevant")
+
+
+# What was said about functions that are about to be registered: `@measure` stands above the decorators here and takes it.
+_FORMULAS: dict[object, Formula] = {}
+_WORKINGS: dict[object, Working] = {}
+
+
+def formula(latex: str, *references: str | Reference) -> Callable[[Function], Function]:
+    """The formula of a measure in LaTeX, and its publications or their keys in :mod:`ranklens.metrics.literature`."""
+
+    def note(function: Function) -> Function:
+        _FORMULAS[function] = Formula(latex, references)
+        return function
+
+    return note
+
+
+def working(
+    template: str | Callable[[Params], str] = "",
+    columns: Columns = NO_COLUMNS,
+    *,
+    ideal: Beside | Callable[[Params], Beside] = None,
+    every_rank_counts: bool = False,
+) -> Callable[[Function], Function]:
+    """How ``explain`` shows a measure at work: see :class:`Working`."""
+
+    def note(function: Function) -> Function:
+        _WORKINGS[function] = Working(template, columns, ideal, every_rank_counts)
+        return function
+
+    return note
+
+
+def noted(function: object) -> tuple[Formula, Working]:
+    """What the decorators said about a function."""
+    return _FORMULAS.pop(function, NO_FORMULA), _WORKINGS.pop(function, GENERAL)
 
 
 def parameters(measure: Measure) -> dict[str, Any]:

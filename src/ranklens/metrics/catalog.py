@@ -11,7 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ranklens.errors import MeasureError, nearest, warn
-from ranklens.metrics.about import GENERAL, UNKNOWN_BOUNDS, Rule, Unbounded, Working
+from ranklens.metrics.about import (
+    GENERAL,
+    NO_FORMULA,
+    UNKNOWN_BOUNDS,
+    Formula,
+    Rule,
+    Unbounded,
+    Working,
+    noted,
+)
 from ranklens.metrics.checks import checked, is_built_in, refuse_taken
 from ranklens.metrics.formulas import FAMILIES, ON_DEMAND
 from ranklens.metrics.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
@@ -21,7 +30,6 @@ if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray
     from ranklens.judging.judged import Judged
     from ranklens.judging.views import Richer
-    from ranklens.metrics.literature import Reference
 
 Aggregate = Literal["mean", "median", "sum", "geometric", "none"]
 Better = Literal["higher", "lower", "neither"]
@@ -46,8 +54,7 @@ class Definition:
     better: Better = "higher"
     like: str | None = None  # the measure whose parameters it takes
     view: type[Richer] | None = None  # what it needs besides grades: the type of its first argument
-    formula: str = ""  # in LaTeX
-    references: tuple[str | Reference, ...] = ()  # publications, or their keys in the bibliography
+    formula: Formula = NO_FORMULA
     working: Working = GENERAL
     bounds: Rule | Unbounded = UNKNOWN_BOUNDS
     over_rankings: bool = False
@@ -173,7 +180,7 @@ class Measure:
         >>> print(rl.measure("RR").formula)
         \max_{i \le k} \frac{r_i}{i}
         """
-        return self.definition.formula
+        return self.definition.formula.latex
 
     @property
     def bibtex(self) -> str:
@@ -234,9 +241,6 @@ def measure(
     average_ties: bool = False,
     better: Better = "higher",
     like: str | None = None,
-    formula: str = "",
-    references: tuple[str | Reference, ...] = (),
-    working: Working = GENERAL,
     bounds: Rule | Unbounded = UNKNOWN_BOUNDS,
     over_rankings: bool = False,
 ) -> Callable[[Function], Function]:
@@ -247,9 +251,9 @@ def measure(
     over averaged ties, which holds when it uses only :class:`~ranklens.judging.judged.Hits`' own sums (see CONTRIBUTING).
     ``better`` says which values are good, for comparisons in words, ``like`` which other measure has the same parameters.
 
-    ``formula`` is LaTeX. ``references`` are publications, or their keys in :mod:`ranklens.metrics.literature`. ``working`` is how
-    ``explain`` shows the measure, ``bounds`` how its lowest and highest value are found where documents are unjudged
-    (:mod:`ranklens.metrics.about`). ``over_rankings`` says that its value over several rankings of a query is not their mean.
+    ``bounds`` says how its lowest and highest value are found where documents are unjudged (:mod:`ranklens.metrics.about`, which
+    also has decorators for its formula in LaTeX and for how ``explain`` shows it), ``over_rankings`` that its value over several rankings
+    of a query is not their mean.
 
     >>> from ranklens.registry import measure
     >>> @measure("LastRank", high=float("inf"))
@@ -282,9 +286,7 @@ def measure(
             better,
             like,
             view_of(function),
-            formula,
-            references,
-            working,
+            *noted(function),
             bounds,
             over_rankings,
         )

@@ -137,4 +137,4 @@ PROCEDURES: dict[str, str] = {
 
 def references_of(definition: Definition) -> list[Reference]:
     """Where a measure comes from."""
-    return [REFERENCES[each] if isinstance(each, str) else each for each in definition.references]
+    return [REFERENCES[each] if isinstance(each, str) else each for each in definition.formula.references]

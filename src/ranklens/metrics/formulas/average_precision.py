@@ -12,7 +12,7 @@ from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Cutoff, Levels, Rel, Share, measure
-from ranklens.metrics.about import Params, Unbounded, Working
+from ranklens.metrics.about import Params, Unbounded, formula, working
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.precision import PRECISION, RECALL_AND_PRECISION
 from ranklens.metrics.formulas.ratio import ratio
@@ -33,16 +33,10 @@ def _in_words(params: Params) -> str:
 
 
 @measure(
-    "AP",
-    "MAP",
-    "average_precision",
-    "mean_average_precision",
-    average_ties=True,
-    formula=r"\frac{1}{R} \sum_{i=1}^{k} r_i\, P_i",
-    references=("buckley2005",),
-    working=Working(_in_words, PRECISION, ideal="grade"),
-    bounds="average precision",
+    "AP", "MAP", "average_precision", "mean_average_precision", average_ties=True, bounds="average precision"
 )
+@formula(r"\frac{1}{R} \sum_{i=1}^{k} r_i\, P_i", "buckley2005")
+@working(_in_words, PRECISION, ideal="grade")
 def average_precision(
     judged: Judged,
     *,
@@ -78,13 +72,9 @@ def _trapezoids(judged: Judged, rel: float, k: int | None) -> FloatArray:
     return _sum(judged, hits, rel, (before + position / rank) / 2)
 
 
-@measure(
-    "LRAP",
-    "label_ranking_average_precision",
-    average_ties=True,
-    formula=r"\frac{\sum_{i=1}^{k} r_i\, P_i}{\sum_{i=1}^{k} r_i}",
-    working=Working("sum of the precision at each relevant document / relevant found", PRECISION),
-)
+@measure("LRAP", "label_ranking_average_precision", average_ties=True)
+@formula(r"\frac{\sum_{i=1}^{k} r_i\, P_i}{\sum_{i=1}^{k} r_i}")
+@working("sum of the precision at each relevant document / relevant found", PRECISION)
 def label_ranking_average_precision(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, tied: Literal["last"] | None = None
 ) -> FloatArray:
@@ -101,31 +91,20 @@ def label_ranking_average_precision(
     return ratio(_precision_sum(judged, rel, k), judged.found(rel, k))
 
 
-@measure(
-    "gm_AP",
-    "gm_MAP",
-    "GMAP",
-    aggregate="geometric",
-    average_ties=True,
-    formula=r"\exp \frac{1}{|Q|} \sum_{q \in Q} \ln \max(\mathrm{AP}_q, 10^{-5})",
-    references=("robertson2006",),
-    working=Working(_in_words, PRECISION, ideal="grade"),
-    bounds="average precision",
-)
+@measure("gm_AP", "gm_MAP", "GMAP", aggregate="geometric", average_ties=True, bounds="average precision")
+@formula(r"\exp \frac{1}{|Q|} \sum_{q \in Q} \ln \max(\mathrm{AP}_q, 10^{-5})", "robertson2006")
+@working(_in_words, PRECISION, ideal="grade")
 def geometric_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """AP per query, averaged over queries by the geometric mean with a floor of 0.00001 (trec_eval's gm_map)."""
     return average_precision(judged, rel=rel)
 
 
-@measure(
-    "IPrec",
-    "iprec_at_recall",
-    "iprec",
-    formula=r"\max_{i :\, \sum_{j \le i} r_j \ge \lfloor \rho R + 1/2 \rfloor} P_i, \quad \rho \text{ the recall}",
-    references=("buckley2005",),
-    working=Working("the best precision from the given recall on", RECALL_AND_PRECISION, ideal="grade"),
-    bounds="by rank",
+@measure("IPrec", "iprec_at_recall", "iprec", bounds="by rank")
+@formula(
+    r"\max_{i :\, \sum_{j \le i} r_j \ge \lfloor \rho R + 1/2 \rfloor} P_i, \quad \rho \text{ the recall}",
+    "buckley2005",
 )
+@working("the best precision from the given recall on", RECALL_AND_PRECISION, ideal="grade")
 def interpolated_precision(
     judged: Judged, *, recall: Share, rel: Rel = 1, rounding: Literal["nearest", "trec9"] = "nearest"
 ) -> FloatArray:
@@ -144,15 +123,9 @@ def interpolated_precision(
     return hits.where(enough).max((position / hits.rank)[enough])
 
 
-@measure(
-    "AP11",
-    "11pt_avg",
-    "11pt",
-    formula=r"\frac{1}{11} \sum_{\rho \in \{0, 0.1, \dots, 1\}} \mathrm{IPrec}_\rho",
-    references=("buckley2005",),
-    working=Working(columns=RECALL_AND_PRECISION, ideal="grade"),
-    bounds="by rank",
-)
+@measure("AP11", "11pt_avg", "11pt", bounds="by rank")
+@formula(r"\frac{1}{11} \sum_{\rho \in \{0, 0.1, \dots, 1\}} \mathrm{IPrec}_\rho", "buckley2005")
+@working(columns=RECALL_AND_PRECISION, ideal="grade")
 def eleven_point_average(
     judged: Judged, *, rel: Rel = 1, levels: Levels = None, rounding: Literal["nearest", "trec9"] = "nearest"
 ) -> FloatArray:
@@ -163,18 +136,12 @@ def eleven_point_average(
     return total / len(levels or RECALL_LEVELS)
 
 
-@measure(
-    "GAP",
-    "graded_average_precision",
-    "graded_AP",
-    average_ties=True,
-    formula=r"\frac{\sum_j t_j \sum_{i :\, g_i \ge j} P_i^{(j)}}{\sum_j t_j R^{(j)}}, \quad P^{(j)}, R^{(j)} \text{ with documents of grade } j \text{ or more}, \ t_j \text{ share of users}",
-    references=("robertson2010",),
-    working=Working(
-        "sum of AP's precisions at each grade, weighted / the same over the ideal ranking", ideal="grade"
-    ),
-    bounds="by rank if binary",
+@measure("GAP", "graded_average_precision", "graded_AP", average_ties=True, bounds="by rank if binary")
+@formula(
+    r"\frac{\sum_j t_j \sum_{i :\, g_i \ge j} P_i^{(j)}}{\sum_j t_j R^{(j)}}, \quad P^{(j)}, R^{(j)} \text{ with documents of grade } j \text{ or more}, \ t_j \text{ share of users}",
+    "robertson2010",
 )
+@working("sum of AP's precisions at each grade, weighted / the same over the ideal ranking", ideal="grade")
 def graded_average_precision(judged: Judged, *, thresholds: Levels = None) -> FloatArray:
     """Graded AP: AP for users of whom each asks for a grade of their own (Robertson, Kanoulas and Yilmaz 2010).
 
@@ -202,17 +169,12 @@ def _steps(judged: Judged) -> Iterator[tuple[float, FloatArray]]:
         below = np.where(here, grade, below)
 
 
-@measure(
-    "PRES",
-    "patent_retrieval_evaluation_score",
-    average_ties=True,
-    formula=r"1 - \frac{\frac{1}{R} \sum_d \rho_d - \frac{R+1}{2}}{k}, \quad \rho_d \text{ the rank of the relevant document } d, \text{ or } k + R, k + R - 1 \ldots \text{ if not in the top } k",
-    references=("magdy2010",),
-    working=Working(
-        "sum of 1 - irrelevant documents above / k at each relevant document / all relevant", FOUND
-    ),
-    bounds="by rank",
+@measure("PRES", "patent_retrieval_evaluation_score", average_ties=True, bounds="by rank")
+@formula(
+    r"1 - \frac{\frac{1}{R} \sum_d \rho_d - \frac{R+1}{2}}{k}, \quad \rho_d \text{ the rank of the relevant document } d, \text{ or } k + R, k + R - 1 \ldots \text{ if not in the top } k",
+    "magdy2010",
 )
+@working("sum of 1 - irrelevant documents above / k at each relevant document / all relevant", FOUND)
 def patent_retrieval_evaluation_score(judged: Judged, *, k: Cutoff = 1000, rel: Rel = 1) -> FloatArray:
     """Recall, lowered by the effort to find the documents, for a user who checks k documents (Magdy and Jones 2010).
 
@@ -224,14 +186,12 @@ def patent_retrieval_evaluation_score(judged: Judged, *, k: Cutoff = 1000, rel: 
     return ratio(_sum(judged, hits, rel, 1 - irrelevant / depth[hits.query]), judged.total(rel))
 
 
-@measure(
-    "infAP",
-    "inferred_AP",
-    formula=r"\frac{1}{R} \sum_i \frac{r_i}{i} \left( 1 + |\mathrm{pool}_{<i}| \cdot \frac{\mathrm{rel}_{<i} + \varepsilon}{\mathrm{rel}_{<i} + \mathrm{nonrel}_{<i} + 2\varepsilon} \right), \quad \varepsilon = 10^{-5}, \ \mathrm{pool}_{<i} \text{ those above } i \text{ with any grade, also below 0}",
-    references=("yilmaz2006",),
-    working=Working(columns=PRECISION),
-    bounds=Unbounded("it leaves unjudged documents out by design"),
+@measure("infAP", "inferred_AP", bounds=Unbounded("it leaves unjudged documents out by design"))
+@formula(
+    r"\frac{1}{R} \sum_i \frac{r_i}{i} \left( 1 + |\mathrm{pool}_{<i}| \cdot \frac{\mathrm{rel}_{<i} + \varepsilon}{\mathrm{rel}_{<i} + \mathrm{nonrel}_{<i} + 2\varepsilon} \right), \quad \varepsilon = 10^{-5}, \ \mathrm{pool}_{<i} \text{ those above } i \text{ with any grade, also below 0}",
+    "yilmaz2006",
 )
+@working(columns=PRECISION)
 def inferred_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """AP estimated from a judged random sample of a pool (Yilmaz and Aslam 2006).
 
@@ -250,15 +210,9 @@ def inferred_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return ratio(hits.where(relevant).sum(expected[relevant]), judged.total(rel))
 
 
-@measure(
-    "yaap",
-    low=-np.inf,
-    high=np.inf,
-    formula=r"\ln \frac{1 + s}{1 + R - s}, \quad s = \sum_i r_i P_i",
-    references=("robertson2012",),
-    working=Working(columns=PRECISION),
-    bounds="by rank",
-)
+@measure("yaap", low=-np.inf, high=np.inf, bounds="by rank")
+@formula(r"\ln \frac{1 + s}{1 + R - s}, \quad s = \sum_i r_i P_i", "robertson2012")
+@working(columns=PRECISION)
 def yet_another_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """AP on a logarithmic scale: log((1 + s) / (1 + R - s)), with s the sum of precisions (Robertson 2012)."""
     total = _precision_sum(judged, rel)

@@ -10,7 +10,7 @@ from ranklens.arrays import FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Above, Chance, Cutoff, Rel, measure
-from ranklens.metrics.about import Columns, Unbounded, Working
+from ranklens.metrics.about import Columns, Unbounded, formula, working
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
 
@@ -46,31 +46,21 @@ def _weight(view: View) -> FloatArray:
 SATISFACTION: Columns = {"satisfied": _satisfied, "still looking": _still_looking}
 
 
-@measure(
-    "RR",
-    "MRR",
-    "recip_rank",
-    "reciprocal_rank",
-    average_ties=True,
-    formula=r"\max_{i \le k} \frac{r_i}{i}",
-    references=("voorhees1999",),
-    working=Working("1 / rank of the first relevant document", FOUND, ideal="grade"),
-    bounds="monotone",
-)
+@measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True, bounds="monotone")
+@formula(r"\max_{i \le k} \frac{r_i}{i}", "voorhees1999")
+@working("1 / rank of the first relevant document", FOUND, ideal="grade")
 def reciprocal_rank(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """1 / rank of the first relevant document in the top k; 0 if there is none. The mean over queries is MRR."""
     hits = judged.relevant(rel).top(k)
     return hits.sum(hits.first() / hits.rank)
 
 
-@measure(
-    "ERR",
-    average_ties=True,
-    formula=r"\sum_{i=1}^{k} \frac{s_i}{i} \prod_{j<i} (1 - s_j), \quad s_i = \frac{2^{g_i} - 1}{2^{g_{\max}}}",
-    references=("chapelle2009",),
-    working=Working("sum of satisfied · still looking / rank", SATISFACTION, ideal="grade"),
-    bounds="monotone",
+@measure("ERR", average_ties=True, bounds="monotone")
+@formula(
+    r"\sum_{i=1}^{k} \frac{s_i}{i} \prod_{j<i} (1 - s_j), \quad s_i = \frac{2^{g_i} - 1}{2^{g_{\max}}}",
+    "chapelle2009",
 )
+@working("sum of satisfied · still looking / rank", SATISFACTION, ideal="grade")
 def expected_reciprocal_rank(
     judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None, gain: Satisfaction = "exp"
 ) -> FloatArray:
@@ -85,15 +75,9 @@ def expected_reciprocal_rank(
     return _err(judged.hits.top(k), judged, max_grade, gain)
 
 
-@measure(
-    "nERR",
-    average_ties=True,
-    like="ERR",
-    formula=r"\frac{\mathrm{ERR}_k}{\mathrm{ERR}^*_k}",
-    references=("chapelle2009",),
-    working=Working("{ERR} / {ideal ERR}", SATISFACTION, ideal="grade"),
-    bounds="by rank if binary",
-)
+@measure("nERR", average_ties=True, like="ERR", bounds="by rank if binary")
+@formula(r"\frac{\mathrm{ERR}_k}{\mathrm{ERR}^*_k}", "chapelle2009")
+@working("{ERR} / {ideal ERR}", SATISFACTION, ideal="grade")
 def normalized_expected_reciprocal_rank(
     judged: Judged, *, k: Cutoff = None, max_grade: MaxGrade = None, gain: Satisfaction = "exp"
 ) -> FloatArray:
@@ -102,14 +86,11 @@ def normalized_expected_reciprocal_rank(
     return ratio(_err(judged.hits.top(k), judged, max_grade, gain), best)
 
 
-@measure(
-    "iRBU",
-    average_ties=True,
-    formula=r"\sum_{i=1}^{k} p^i s_i \prod_{j<i} (1 - s_j), \quad s_i = \frac{2^{g_i} - 1}{2^{g_{\max}}}",
-    references=("sakai2019",),
-    working=Working("sum of satisfied · still looking · p^rank", SATISFACTION, ideal="grade"),
-    bounds="monotone",
+@measure("iRBU", average_ties=True, bounds="monotone")
+@formula(
+    r"\sum_{i=1}^{k} p^i s_i \prod_{j<i} (1 - s_j), \quad s_i = \frac{2^{g_i} - 1}{2^{g_{\max}}}", "sakai2019"
 )
+@working("sum of satisfied · still looking · p^rank", SATISFACTION, ideal="grade")
 def intentwise_rank_biased_utility(
     judged: Judged,
     *,
@@ -124,18 +105,10 @@ def intentwise_rank_biased_utility(
 
 
 @measure(
-    "RBP",
-    {"rbp": {"p": 0.9, "gain": "linear", "scale": "query"}},
-    average_ties=True,
-    formula=r"(1-p) \sum_{i=1}^{k} r_i\, p^{i-1}",
-    references=("moffat2008",),
-    working=Working(
-        "sum of the weights (1 - p) p^(rank - 1) of relevant documents",
-        {"weight": _weight},
-        ideal="grade",
-    ),
-    bounds="rank-biased",
+    "RBP", {"rbp": {"p": 0.9, "gain": "linear", "scale": "query"}}, average_ties=True, bounds="rank-biased"
 )
+@formula(r"(1-p) \sum_{i=1}^{k} r_i\, p^{i-1}", "moffat2008")
+@working("sum of the weights (1 - p) p^(rank - 1) of relevant documents", {"weight": _weight}, ideal="grade")
 def rank_biased_precision(
     judged: Judged,
     *,
@@ -170,9 +143,10 @@ def rank_biased_precision(
     "RBPres",
     {"rbp_resid": {"p": 0.9}},
     better="neither",
-    formula=r"(1-p) \sum_{i \le n :\, \text{unjudged}} p^{i-1} + p^n, \quad 0 \text{ if all are judged}",
-    references=("moffat2008",),
     bounds=Unbounded("it is about the judgments themselves"),
+)
+@formula(
+    r"(1-p) \sum_{i \le n :\, \text{unjudged}} p^{i-1} + p^n, \quad 0 \text{ if all are judged}", "moffat2008"
 )
 def rank_biased_residual(
     judged: Judged, *, p: Chance = 0.8, tail: Literal["unjudged", "always"] = "unjudged"

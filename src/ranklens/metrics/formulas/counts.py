@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Cutoff, Rel, measure
-from ranklens.metrics.about import Columns, Unbounded, Working
+from ranklens.metrics.about import Columns, Unbounded, formula, working
 from ranklens.metrics.formulas.ratio import ratio
 
 if TYPE_CHECKING:
@@ -33,15 +33,10 @@ IRRELEVANT_ABOVE: Columns = {**FOUND, "irrelevant above": _irrelevant_above}
 
 
 @measure(
-    "Judged",
-    average_ties=True,
-    better="neither",
-    formula=r"\frac{|\{i \le k : \text{judged}\}|}{\min(k, n)}",
-    working=Working(
-        lambda params: "{judged found} / " + ("min({k}, {retrieved})" if params["k"] else "{retrieved}")
-    ),
-    bounds=Unbounded("it is about the judgments themselves"),
+    "Judged", average_ties=True, better="neither", bounds=Unbounded("it is about the judgments themselves")
 )
+@formula(r"\frac{|\{i \le k : \text{judged}\}|}{\min(k, n)}")
+@working(lambda params: "{judged found} / " + ("min({k}, {retrieved})" if params["k"] else "{retrieved}"))
 def judged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     """The share of the top k that is judged, out of the documents retrieved there: min(k, retrieved).
 
@@ -61,82 +56,49 @@ def judged_of_retrieved(judged: Judged, k: int | None) -> tuple[FloatArray, IntA
     "unj",
     average_ties=True,
     better="neither",
-    formula=r"\frac{|\{i \le k : \text{not judged}\}|}{k}",
-    working=Working(every_rank_counts=True),
     bounds=Unbounded("it is about the judgments themselves"),
 )
+@formula(r"\frac{|\{i \le k : \text{not judged}\}|}{k}")
+@working(every_rank_counts=True)
 def unjudged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     """Unjudged documents in the top k, divided by k even if fewer were retrieved (trec_eval's unj)."""
     found, retrieved = judged_of_retrieved(judged, k)
     return ratio(retrieved - found, judged.retrieved if k is None else float(k))
 
 
-@measure(
-    "NumQ",
-    "num_q",
-    aggregate="sum",
-    average_ties=True,
-    formula=r"|Q|",
-    bounds="monotone",
-)
+@measure("NumQ", "num_q", aggregate="sum", average_ties=True, bounds="monotone")
+@formula(r"|Q|")
 def number_of_queries(judged: Judged) -> FloatArray:
     """1 for each query that is averaged over; summed, not averaged."""
     return np.ones(len(judged))
 
 
-@measure(
-    "NumRet",
-    "num_ret",
-    aggregate="sum",
-    high=np.inf,
-    average_ties=True,
-    formula=r"\sum_q n_q",
-    working=Working(every_rank_counts=True),
-    bounds="monotone",
-)
+@measure("NumRet", "num_ret", aggregate="sum", high=np.inf, average_ties=True, bounds="monotone")
+@formula(r"\sum_q n_q")
+@working(every_rank_counts=True)
 def number_retrieved(judged: Judged) -> FloatArray:
     """Retrieved documents; summed, not averaged."""
     return judged.retrieved.astype(np.float64)
 
 
-@measure(
-    "NumRel",
-    "num_rel",
-    aggregate="sum",
-    high=np.inf,
-    average_ties=True,
-    formula=r"\sum_q R_q",
-    bounds="monotone",
-)
+@measure("NumRel", "num_rel", aggregate="sum", high=np.inf, average_ties=True, bounds="monotone")
+@formula(r"\sum_q R_q")
 def number_relevant(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Relevant documents, retrieved or not; summed, not averaged."""
     return judged.total(rel)
 
 
-@measure(
-    "NumRelRet",
-    "num_rel_ret",
-    aggregate="sum",
-    high=np.inf,
-    average_ties=True,
-    formula=r"\sum_q \sum_{i=1}^{n_q} r_{qi}",
-    working=Working(columns=FOUND),
-    bounds="monotone",
-)
+@measure("NumRelRet", "num_rel_ret", aggregate="sum", high=np.inf, average_ties=True, bounds="monotone")
+@formula(r"\sum_q \sum_{i=1}^{n_q} r_{qi}")
+@working(columns=FOUND)
 def number_relevant_retrieved(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Relevant documents that were retrieved; summed, not averaged."""
     return judged.found(rel)
 
 
-@measure(
-    "HitCount",
-    "hits",
-    high=np.inf,
-    average_ties=True,
-    formula=r"\sum_{i=1}^{k} r_i",
-    working=Working("{relevant found|chunks}", FOUND),
-    bounds="monotone",
-)
+@measure("HitCount", "hits", high=np.inf, average_ties=True, bounds="monotone")
+@formula(r"\sum_{i=1}^{k} r_i")
+@working("{relevant found|chunks}", FOUND)
 def hit_count(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """How many relevant documents are in the top k; averaged, not summed (ranx's hits)."""
     return judged.relevant(rel).top(k).sum()
@@ -147,23 +109,19 @@ def hit_count(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     aggregate="sum",
     high=np.inf,
     average_ties=True,
-    formula=r"\sum_q |\{i : \text{judged},\ r_{qi} = 0\}|",
     bounds=Unbounded("it is about the judgments themselves"),
 )
+@formula(r"\sum_q |\{i : \text{judged},\ r_{qi} = 0\}|")
 def number_irrelevant_judged_retrieved(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Retrieved documents that were judged and found not relevant; summed, not averaged."""
     return judged.relevant(0).sum() - judged.relevant(rel).sum()
 
 
-@measure(
-    "utility",
-    low=-np.inf,
-    high=np.inf,
-    average_ties=True,
-    formula=r"a \sum_i r_i + b \sum_i (1 - r_i) + c \Big(R - \sum_i r_i\Big) + d \Big(D - R - \sum_i (1 - r_i)\Big), \quad D \text{ documents}",
-    working=Working(columns=FOUND, every_rank_counts=True),
-    bounds="monotone",
+@measure("utility", low=-np.inf, high=np.inf, average_ties=True, bounds="monotone")
+@formula(
+    r"a \sum_i r_i + b \sum_i (1 - r_i) + c \Big(R - \sum_i r_i\Big) + d \Big(D - R - \sum_i (1 - r_i)\Big), \quad D \text{ documents}"
 )
+@working(columns=FOUND, every_rank_counts=True)
 def utility(
     judged: Judged,
     *,
@@ -183,13 +141,9 @@ def utility(
     return a * found + b * (judged.retrieved - found) + c * (total - found) + d * rest
 
 
-@measure(
-    "relstring",
-    aggregate="none",
-    formula=r"g_1 g_2 \dots g_k, \quad \text{- for an unjudged document}",
-    working=Working(every_rank_counts=True),
-    bounds=Unbounded("it is a text"),
-)
+@measure("relstring", aggregate="none", bounds=Unbounded("it is a text"))
+@formula(r"g_1 g_2 \dots g_k, \quad \text{- for an unjudged document}")
+@working(every_rank_counts=True)
 def relevance_string(judged: Judged, *, k: Cutoff = 10) -> npt.NDArray[np.object_]:
     """The grades of the first k documents as text: digits, ``>`` above 9, ``-`` unjudged, ``.`` pooled but unjudged."""
     assert k is not None

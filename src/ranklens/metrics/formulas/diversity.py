@@ -11,7 +11,7 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.views import Diverse, Navigational
 from ranklens.metrics import Chance, Cutoff, Inner, Rel, Share, Within, measure, parse
-from ranklens.metrics.about import Working
+from ranklens.metrics.about import formula, working
 from ranklens.metrics.formulas.average_precision import average_precision
 from ranklens.metrics.formulas.gain import ideal_dcg, ndcg
 from ranklens.metrics.formulas.greedy import ideal_gains
@@ -32,15 +32,13 @@ Discount: TypeAlias = Callable[[IntArray], FloatArray]
 _ALPHA = r"J_i = \sum_s \Pr(s)\, r_{is} (1-\alpha)^{\sum_{j<i} r_{js}}"
 
 
-@measure(
-    "alpha_DCG",
-    "α_DCG",
-    "alpha-DCG",
-    average_ties=True,
-    formula=rf"\frac{{\sum_{{i=1}}^{{k}} J_i / \log_2 (i+1)}}{{\sum_{{i=1}}^{{k}} (1-\alpha)^{{i-1}} / \log_2 (i+1)}}, \quad {_ALPHA}",
-    references=("clarke2008", "clarke2011"),
-    working=Working("sum of new subtopics / log2(rank + 1) / the same with all subtopics at every rank"),
+@measure("alpha_DCG", "α_DCG", "alpha-DCG", average_ties=True)
+@formula(
+    rf"\frac{{\sum_{{i=1}}^{{k}} J_i / \log_2 (i+1)}}{{\sum_{{i=1}}^{{k}} (1-\alpha)^{{i-1}} / \log_2 (i+1)}}, \quad {_ALPHA}",
+    "clarke2008",
+    "clarke2011",
 )
+@working("sum of new subtopics / log2(rank + 1) / the same with all subtopics at every rank")
 def alpha_dcg(
     topics: Diverse, *, alpha: Novelty = 0.5, k: Cutoff = None, rel: Rel = 1, compat: Compat = None
 ) -> FloatArray:
@@ -53,29 +51,24 @@ def alpha_dcg(
     return _out_of_all(topics, _novelty(topics, alpha, k, rel, _log2), alpha, k, _log2, compat)
 
 
-@measure(
-    "alpha_nDCG",
-    "α_nDCG",
-    "alpha-nDCG",
-    average_ties=True,
-    formula=rf"\frac{{\sum_{{i=1}}^{{k}} J_i / \log_2 (i+1)}}{{\sum_{{i=1}}^{{k}} J^*_i / \log_2 (i+1)}}, \quad {_ALPHA}",
-    references=("clarke2008",),
-    working=Working("sum of new subtopics / log2(rank + 1) / the same over the ideal ranking"),
+@measure("alpha_nDCG", "α_nDCG", "alpha-nDCG", average_ties=True)
+@formula(
+    rf"\frac{{\sum_{{i=1}}^{{k}} J_i / \log_2 (i+1)}}{{\sum_{{i=1}}^{{k}} J^*_i / \log_2 (i+1)}}, \quad {_ALPHA}",
+    "clarke2008",
 )
+@working("sum of new subtopics / log2(rank + 1) / the same over the ideal ranking")
 def alpha_ndcg(topics: Diverse, *, alpha: Novelty = 0.5, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """The gain of alpha_DCG divided by that of the ideal ranking, which takes the document that adds most at each rank."""
     return _normalised(topics, alpha, k, rel, _log2)
 
 
-@measure(
-    "ERR_IA",
-    "ERR-IA",
-    average_ties=True,
-    like="alpha_DCG",
-    formula=rf"\frac{{\sum_{{i=1}}^{{k}} J_i / i}}{{\sum_{{i=1}}^{{k}} (1-\alpha)^{{i-1}} / i}}, \quad {_ALPHA}",
-    references=("chapelle2009", "clarke2011"),
-    working=Working("sum of new subtopics / rank / the same with all subtopics at every rank"),
+@measure("ERR_IA", "ERR-IA", average_ties=True, like="alpha_DCG")
+@formula(
+    rf"\frac{{\sum_{{i=1}}^{{k}} J_i / i}}{{\sum_{{i=1}}^{{k}} (1-\alpha)^{{i-1}} / i}}, \quad {_ALPHA}",
+    "chapelle2009",
+    "clarke2011",
 )
+@working("sum of new subtopics / rank / the same with all subtopics at every rank")
 def err_ia(
     topics: Diverse, *, alpha: Novelty = 0.5, k: Cutoff = None, rel: Rel = 1, compat: Compat = None
 ) -> FloatArray:
@@ -83,151 +76,108 @@ def err_ia(
     return _out_of_all(topics, _novelty(topics, alpha, k, rel, _reciprocal), alpha, k, _reciprocal, compat)
 
 
-@measure(
-    "nERR_IA",
-    "nERR-IA",
-    average_ties=True,
-    formula=rf"\frac{{\sum_{{i=1}}^{{k}} J_i / i}}{{\sum_{{i=1}}^{{k}} J^*_i / i}}, \quad {_ALPHA}",
-    references=("chapelle2009", "clarke2011"),
-    working=Working("sum of new subtopics / rank / the same over the ideal ranking"),
+@measure("nERR_IA", "nERR-IA", average_ties=True)
+@formula(
+    rf"\frac{{\sum_{{i=1}}^{{k}} J_i / i}}{{\sum_{{i=1}}^{{k}} J^*_i / i}}, \quad {_ALPHA}",
+    "chapelle2009",
+    "clarke2011",
 )
+@working("sum of new subtopics / rank / the same over the ideal ranking")
 def nerr_ia(topics: Diverse, *, alpha: Novelty = 0.5, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """ERR_IA divided by that of the ideal ranking."""
     return _normalised(topics, alpha, k, rel, _reciprocal)
 
 
-@measure(
-    "NRBP",
-    average_ties=True,
-    formula=rf"(1 - (1-\alpha)\beta) \sum_i \beta^{{i-1}} J_i, \quad {_ALPHA}",
-    references=("clarke2009",),
-    working=Working("(1 - (1 - alpha) beta) / subtopics · sum of new subtopics · beta^(rank - 1)"),
-)
+@measure("NRBP", average_ties=True)
+@formula(rf"(1 - (1-\alpha)\beta) \sum_i \beta^{{i-1}} J_i, \quad {_ALPHA}", "clarke2009")
+@working("(1 - (1 - alpha) beta) / subtopics · sum of new subtopics · beta^(rank - 1)")
 def nrbp(topics: Diverse, *, alpha: Novelty = 0.5, beta: Chance = 0.5, rel: Rel = 1) -> FloatArray:
     """Novelty- and rank-biased precision: the gain of alpha_DCG with beta^(rank - 1) as discount, scaled to at most 1 (Clarke et al. 2009)."""
     gain = _novelty(topics, alpha, None, rel, _geometric(beta))
     return ratio((1 - (1 - alpha) * beta) * gain, topics.count)
 
 
-@measure(
-    "nNRBP",
-    average_ties=True,
-    formula=rf"\frac{{\sum_i \beta^{{i-1}} J_i}}{{\sum_i \beta^{{i-1}} J^*_i}}, \quad {_ALPHA}",
-    references=("clarke2009",),
-    working=Working("sum of new subtopics · beta^(rank - 1) / the same over the ideal ranking"),
-)
+@measure("nNRBP", average_ties=True)
+@formula(rf"\frac{{\sum_i \beta^{{i-1}} J_i}}{{\sum_i \beta^{{i-1}} J^*_i}}, \quad {_ALPHA}", "clarke2009")
+@working("sum of new subtopics · beta^(rank - 1) / the same over the ideal ranking")
 def nnrbp(topics: Diverse, *, alpha: Novelty = 0.5, beta: Chance = 0.5, rel: Rel = 1) -> FloatArray:
     """NRBP divided by that of the ideal ranking."""
     discount = _geometric(beta)
     return _normalised(topics, alpha, None, rel, discount)
 
 
-@measure(
-    "AP_IA",
-    "MAP_IA",
-    "AP-IA",
-    "MAP-IA",
-    average_ties=True,
-    formula=r"\sum_s \Pr(s)\, \mathrm{AP}_s",
-    references=("agrawal2009",),
-    working=Working("mean AP of the subtopics"),
-)
+@measure("AP_IA", "MAP_IA", "AP-IA", "MAP-IA", average_ties=True)
+@formula(r"\sum_s \Pr(s)\, \mathrm{AP}_s", "agrawal2009")
+@working("mean AP of the subtopics")
 def ap_ia(topics: Diverse, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """The mean AP of the subtopics of a query, weighted by their probability."""
     return topics.total(topics.labels.weight * average_precision(topics.intents, k=k, rel=rel))
 
 
-@measure(
-    "P_IA",
-    "P-IA",
-    average_ties=True,
-    formula=r"\sum_s \Pr(s)\, P_{k,s}",
-    references=("agrawal2009",),
-    working=Working("mean precision of the subtopics"),
-)
+@measure("P_IA", "P-IA", average_ties=True)
+@formula(r"\sum_s \Pr(s)\, P_{k,s}", "agrawal2009")
+@working("mean precision of the subtopics")
 def p_ia(topics: Diverse, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """The mean precision of the subtopics of a query, weighted by their probability."""
     return topics.total(topics.labels.weight * precision(topics.intents, k=k, rel=rel))
 
 
-@measure(
-    "StRecall",
-    "strec",
-    "subtopic_recall",
-    "S-recall",
-    average_ties=True,
-    formula=r"\frac{|\{s : \max_{i \le k} r_{is} = 1\}|}{S}",
-    references=("zhai2003",),
-    working=Working("subtopics covered / subtopics"),
-)
+@measure("StRecall", "strec", "subtopic_recall", "S-recall", average_ties=True)
+@formula(r"\frac{|\{s : \max_{i \le k} r_{is} = 1\}|}{S}", "zhai2003")
+@working("subtopics covered / subtopics")
 def subtopic_recall(topics: Diverse, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """The share of the subtopics that a document in the top k covers."""
     return ratio(topics.total(success(topics.intents, k=k, rel=rel)), topics.count)
 
 
-@measure(
-    "I_rec",
-    "I-rec",
-    "intent_recall",
-    average_ties=True,
-    formula=r"\frac{|\{s : \max_{i \le k} r_{is} = 1\}|}{S}",
-    references=("zhai2003", "sakai2011"),
-    working=Working("subtopics covered / subtopics"),
-)
+@measure("I_rec", "I-rec", "intent_recall", average_ties=True)
+@formula(r"\frac{|\{s : \max_{i \le k} r_{is} = 1\}|}{S}", "zhai2003", "sakai2011")
+@working("subtopics covered / subtopics")
 def intent_recall(topics: Diverse, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """Intent recall, NTCIR's name for StRecall."""
     return subtopic_recall(topics, k=k, rel=rel)
 
 
-@measure(
-    "D_nDCG",
-    "D-nDCG",
-    average_ties=True,
-    formula=r"\frac{\sum_{i=1}^{k} G_i / \log_2 (i+1)}{\sum_{i=1}^{k} G^*_i / \log_2 (i+1)}, \quad G_i = \sum_s \Pr(s)\, g_{is}",
-    references=("sakai2011",),
-    working=Working("nDCG over global gains"),
+@measure("D_nDCG", "D-nDCG", average_ties=True)
+@formula(
+    r"\frac{\sum_{i=1}^{k} G_i / \log_2 (i+1)}{\sum_{i=1}^{k} G^*_i / \log_2 (i+1)}, \quad G_i = \sum_s \Pr(s)\, g_{is}",
+    "sakai2011",
 )
+@working("nDCG over global gains")
 def d_ndcg(topics: Diverse, *, k: Cutoff = None) -> FloatArray:
     """NDCG over global gains: the grades of a document, weighted by the probability of the subtopics (Sakai and Song 2011)."""
     return ndcg(topics.overall, k=k)
 
 
-@measure(
-    "D_Q",
-    "D-Q",
-    average_ties=True,
-    formula=r"\mathrm{Q} \text{ with } g_i = \sum_s \Pr(s)\, g_{is} \text{ and } r_i = [\, g_i > 0 \,]",
-    references=("sakai2011", "sakai2007"),
-    working=Working("Q-measure over global gains"),
+@measure("D_Q", "D-Q", average_ties=True)
+@formula(
+    r"\mathrm{Q} \text{ with } g_i = \sum_s \Pr(s)\, g_{is} \text{ and } r_i = [\, g_i > 0 \,]",
+    "sakai2011",
+    "sakai2007",
 )
+@working("Q-measure over global gains")
 def d_q(topics: Diverse, *, k: Cutoff = None, beta: Beta = 1) -> FloatArray:
     """Q-measure over global gains; a document is relevant if its gain is above 0."""
     return q_measure(topics.overall, k=k, rel=ANY, beta=beta)
 
 
-@measure(
-    "D_sharp_nDCG",
-    "D#-nDCG",
-    "Dsharp_nDCG",
-    average_ties=True,
-    formula=r"c\, \mathrm{I\text{-}rec}_k + (1 - c)\, \mathrm{D\text{-}nDCG}_k, \quad c \text{ is gamma}",
-    references=("sakai2011",),
-    working=Working("gamma · I_rec + (1 - gamma) · D_nDCG"),
+@measure("D_sharp_nDCG", "D#-nDCG", "Dsharp_nDCG", average_ties=True)
+@formula(
+    r"c\, \mathrm{I\text{-}rec}_k + (1 - c)\, \mathrm{D\text{-}nDCG}_k, \quad c \text{ is gamma}", "sakai2011"
 )
+@working("gamma · I_rec + (1 - gamma) · D_nDCG")
 def d_sharp_ndcg(topics: Diverse, *, gamma: Share = 0.5, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """The mean of I_rec and D_nDCG, of which I_rec has the weight ``gamma`` (Sakai and Song 2011)."""
     return gamma * intent_recall(topics, k=k, rel=rel) + (1 - gamma) * d_ndcg(topics, k=k)
 
 
-@measure(
-    "D_sharp_Q",
-    "D#-Q",
-    "Dsharp_Q",
-    average_ties=True,
-    formula=r"c\, \mathrm{I\text{-}rec}_k + (1 - c)\, \mathrm{D\text{-}Q}_k, \quad c \text{ is gamma}",
-    references=("sakai2011", "sakai2007"),
-    working=Working("gamma · I_rec + (1 - gamma) · D_Q"),
+@measure("D_sharp_Q", "D#-Q", "Dsharp_Q", average_ties=True)
+@formula(
+    r"c\, \mathrm{I\text{-}rec}_k + (1 - c)\, \mathrm{D\text{-}Q}_k, \quad c \text{ is gamma}",
+    "sakai2011",
+    "sakai2007",
 )
+@working("gamma · I_rec + (1 - gamma) · D_Q")
 def d_sharp_q(
     topics: Diverse, *, gamma: Share = 0.5, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1
 ) -> FloatArray:
@@ -235,15 +185,12 @@ def d_sharp_q(
     return gamma * intent_recall(topics, k=k, rel=rel) + (1 - gamma) * d_q(topics, k=k, beta=beta)
 
 
-@measure(
-    "DIN_nDCG",
-    "DIN-nDCG",
-    formula=r"\frac{\sum_{i=1}^{k} \sum_s \Pr(s)\, g_{is}\, n_{is} / \log_2 (i+1)}{\sum_{i=1}^{k} G^*_i / \log_2 (i+1)}, \quad G_i = \sum_s \Pr(s)\, g_{is}, \quad n_{is} = [\, s \text{ informational, or not found above } i \,]",
-    references=("sakai2012",),
-    working=Working(
-        "sum of gain / log2(rank + 1), of navigational subtopics once / the same over the ideal ranking"
-    ),
+@measure("DIN_nDCG", "DIN-nDCG")
+@formula(
+    r"\frac{\sum_{i=1}^{k} \sum_s \Pr(s)\, g_{is}\, n_{is} / \log_2 (i+1)}{\sum_{i=1}^{k} G^*_i / \log_2 (i+1)}, \quad G_i = \sum_s \Pr(s)\, g_{is}, \quad n_{is} = [\, s \text{ informational, or not found above } i \,]",
+    "sakai2012",
 )
+@working("sum of gain / log2(rank + 1), of navigational subtopics once / the same over the ideal ranking")
 def din_ndcg(topics: Navigational, *, k: Cutoff = None) -> FloatArray:
     """D_nDCG where a navigational subtopic gains from its first document alone (Sakai 2012).
 
@@ -255,13 +202,12 @@ def din_ndcg(topics: Navigational, *, k: Cutoff = None) -> FloatArray:
     return ratio(topics.total(hits.sum(gain)), ideal_dcg(topics.overall, k=k))
 
 
-@measure(
-    "P_plus_Q",
-    "P+Q",
-    formula=r"\sum_s \Pr(s)\, M_s, \quad M_s = \mathrm{P}^{+}_s \text{ for a navigational } s \text{, else } \mathrm{Q}_s",
-    references=("sakai2012",),
-    working=Working("mean of Q over informational and P_plus over navigational subtopics"),
+@measure("P_plus_Q", "P+Q")
+@formula(
+    r"\sum_s \Pr(s)\, M_s, \quad M_s = \mathrm{P}^{+}_s \text{ for a navigational } s \text{, else } \mathrm{Q}_s",
+    "sakai2012",
 )
+@working("mean of Q over informational and P_plus over navigational subtopics")
 def p_plus_q(topics: Navigational, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1) -> FloatArray:
     """Q of the informational and P-plus of the navigational subtopics, weighted by their probabilities (Sakai 2012)."""
     intents = topics.intents
@@ -272,15 +218,12 @@ def p_plus_q(topics: Navigational, *, k: Cutoff = None, rel: Rel = 1, beta: Beta
     return topics.total(topics.labels.weight * each)
 
 
-@measure(
-    "RBU",
-    "rank_biased_utility",
-    low=-1,
-    average_ties=True,
-    formula=r"(1 - p) \sum_{i=1}^{\min(k, n)} p^{i-1} \Big( \sum_s \Pr(s)\, \sigma_{is} \prod_{j<i} (1 - \sigma_{js}) - e \Big), \quad \sigma_{is} = \frac{2^{g_{is}} - 1}{2^{\max_d g_{ds}}}, \ e \text{ effort}",
-    references=("amigo2018",),
-    working=Working("(1 - p) · sum of new satisfaction · p^(rank - 1) - effort · (1 - p^retrieved)"),
+@measure("RBU", "rank_biased_utility", low=-1, average_ties=True)
+@formula(
+    r"(1 - p) \sum_{i=1}^{\min(k, n)} p^{i-1} \Big( \sum_s \Pr(s)\, \sigma_{is} \prod_{j<i} (1 - \sigma_{js}) - e \Big), \quad \sigma_{is} = \frac{2^{g_{is}} - 1}{2^{\max_d g_{ds}}}, \ e \text{ effort}",
+    "amigo2018",
 )
+@working("(1 - p) · sum of new satisfaction · p^(rank - 1) - effort · (1 - p^retrieved)")
 def rank_biased_utility(
     topics: Diverse, *, p: Chance = 0.8, effort: Share = 0.03, k: Cutoff = None
 ) -> FloatArray:
@@ -300,14 +243,9 @@ def rank_biased_utility(
     return (1 - p) * topics.total(topics.labels.weight * found) - effort * (1 - np.power(p, seen))
 
 
-@measure(
-    "IA",
-    "intent_aware",
-    {"U_IA": {"of": "UMeasure"}, "U-IA": {"of": "UMeasure"}},
-    formula=r"\sum_s \Pr(s)\, M_s, \quad M_s \text{ the measure over subtopic } s",
-    references=("agrawal2009",),
-    working=Working("mean of the measure over the subtopics"),
-)
+@measure("IA", "intent_aware", {"U_IA": {"of": "UMeasure"}, "U-IA": {"of": "UMeasure"}})
+@formula(r"\sum_s \Pr(s)\, M_s, \quad M_s \text{ the measure over subtopic } s", "agrawal2009")
+@working("mean of the measure over the subtopics")
 def intent_aware(topics: Diverse, *, of: Inner) -> FloatArray:
     """Any measure over each subtopic alone, averaged over the subtopics of a query by their probability: ``IA(nDCG@10)``.
 

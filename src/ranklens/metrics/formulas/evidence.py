@@ -7,7 +7,7 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.judging.views import Evidential
 from ranklens.metrics import Cutoff, measure
-from ranklens.metrics.about import Working
+from ranklens.metrics.about import formula, working
 from ranklens.metrics.formulas.precision import precision, recall, success
 from ranklens.metrics.formulas.ratio import ratio
 
@@ -18,13 +18,9 @@ WHEN = (
 )
 
 
-@measure(
-    "AllRecall",
-    "all_recall",
-    "evidence_recall",
-    formula=r"\frac{|\{E : E \subseteq S_{1:k}\}|}{|\{E\}|}",
-    working=Working("evidence sets found in full / evidence sets"),
-)
+@measure("AllRecall", "all_recall", "evidence_recall")
+@formula(r"\frac{|\{E : E \subseteq S_{1:k}\}|}{|\{E\}|}")
+@working("evidence sets found in full / evidence sets")
 def all_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     """The share of the evidence sets that are complete: all of their documents are in the top k.
 
@@ -35,13 +31,9 @@ def all_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     return recall(sets.complete, k=k)
 
 
-@measure(
-    "AnyRecall",
-    "recall_any",
-    "any_recall",
-    formula=r"\frac{|\{E : E \cap S_{1:k} \ne \emptyset\}|}{|\{E\}|}",
-    working=Working("evidence sets of which a document was found / evidence sets"),
-)
+@measure("AnyRecall", "recall_any", "any_recall")
+@formula(r"\frac{|\{E : E \cap S_{1:k} \ne \emptyset\}|}{|\{E\}|}")
+@working("evidence sets of which a document was found / evidence sets")
 def any_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     """The share of the evidence sets that have any of their documents in the top k (AutoRAG's recall).
 
@@ -52,12 +44,9 @@ def any_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     return recall(sets.touched, k=k)
 
 
-@measure(
-    "EvidenceSuccess",
-    "evidence_success",
-    formula=r"[\, \exists E : E \subseteq S_{1:k} \,]",
-    working=Working("1 if an evidence set was found in full, else 0"),
-)
+@measure("EvidenceSuccess", "evidence_success")
+@formula(r"[\, \exists E : E \subseteq S_{1:k} \,]")
+@working("1 if an evidence set was found in full, else 0")
 def evidence_success(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     """1 if any evidence set is complete, with all of its documents in the top k, else 0.
 
@@ -66,14 +55,9 @@ def evidence_success(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     return success(sets.complete, k=k)
 
 
-@measure(
-    "EvidenceRprec",
-    "evidence_rprec",
-    "KILT_Rprec",
-    formula=r"\max_E \frac{|E \cap S_{1:|E|}|}{|E|}",
-    references=("petroni2021",),
-    working=Working("the best share of an evidence set in as many ranks as it has documents"),
-)
+@measure("EvidenceRprec", "evidence_rprec", "KILT_Rprec")
+@formula(r"\max_E \frac{|E \cap S_{1:|E|}|}{|E|}", "petroni2021")
+@working("the best share of an evidence set in as many ranks as it has documents")
 def evidence_r_precision(sets: Evidential) -> FloatArray:
     """R-precision of the best evidence set: of n documents in the set, the share that is in the first n ranks (KILT).
 
@@ -86,23 +70,23 @@ def evidence_r_precision(sets: Evidential) -> FloatArray:
     return best
 
 
-@measure(
-    "KILT_P",
-    formula=r"\frac{|\{E \subseteq S : \rho_E \le k\}|}{k}, \quad \rho_E \text{ the rank after collapsing sets, which also count once in } n",
-    references=("petroni2021",),
-    working=Working("evidence sets found in full, each at one rank / k"),
+@measure("KILT_P")
+@formula(
+    r"\frac{|\{E \subseteq S : \rho_E \le k\}|}{k}, \quad \rho_E \text{ the rank after collapsing sets, which also count once in } n",
+    "petroni2021",
 )
+@working("evidence sets found in full, each at one rank / k")
 def kilt_precision(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     """KILT's precision@k: complete evidence sets in the top k, divided by k, with ranks as in KILT_R."""
     return precision(sets.collapsed, k=k)
 
 
-@measure(
-    "KILT_R",
-    formula=r"\frac{|\{E \subseteq S : \rho_E \le k\}|}{|\{E\}|}, \quad \rho_E \text{ the rank after collapsing sets}",
-    references=("petroni2021",),
-    working=Working("evidence sets found in full, each at one rank / evidence sets"),
+@measure("KILT_R")
+@formula(
+    r"\frac{|\{E \subseteq S : \rho_E \le k\}|}{|\{E\}|}, \quad \rho_E \text{ the rank after collapsing sets}",
+    "petroni2021",
 )
+@working("evidence sets found in full, each at one rank / evidence sets")
 def kilt_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     """KILT's recall@k: complete evidence sets in the top k, divided by all evidence sets.
 
@@ -114,12 +98,12 @@ def kilt_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     return recall(sets.collapsed, k=k)
 
 
-@measure(
-    "KILT_Success",
-    formula=r"[\, \exists E \subseteq S : \rho_E \le k \,], \quad \rho_E \text{ the rank after collapsing sets}",
-    references=("petroni2021",),
-    working=Working("1 if an evidence set was found in full, each at one rank, else 0"),
+@measure("KILT_Success")
+@formula(
+    r"[\, \exists E \subseteq S : \rho_E \le k \,], \quad \rho_E \text{ the rank after collapsing sets}",
+    "petroni2021",
 )
+@working("1 if an evidence set was found in full, each at one rank, else 0")
 def kilt_success(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     """KILT's success_rate@k: 1 if any complete evidence set is in the top k, with ranks as in KILT_R, else 0."""
     return success(sets.collapsed, k=k)

@@ -11,7 +11,7 @@ from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.views import Described
 from ranklens.metrics import Chance, Cutoff, Measure, Rel, measure, parse
-from ranklens.metrics.about import Working
+from ranklens.metrics.about import formula, working
 
 TITLE = "Properties of documents: variety and exposure"
 WHEN = (
@@ -24,14 +24,12 @@ _EXPOSURE = r"\epsilon_G = \sum_{i \le k,\, i \in G} \frac{1}{\log_2 \max(i, 2)}
 _TARGET = r"\epsilon^*_G = t_G \sum_H \epsilon_H, \quad t_G \text{ the target share}"
 
 
-@measure(
-    "ILD",
-    "intra_list_diversity",
-    high=np.inf,
-    formula=r"\frac{2}{m(m-1)} \sum_{i<j} d(i, j), \quad m \text{ documents with features in the top } k, \ d \text{ their distance}",
-    references=("ziegler2005",),
-    working=Working("mean distance of the pairs of documents"),
+@measure("ILD", "intra_list_diversity", high=np.inf)
+@formula(
+    r"\frac{2}{m(m-1)} \sum_{i<j} d(i, j), \quad m \text{ documents with features in the top } k, \ d \text{ their distance}",
+    "ziegler2005",
 )
+@working("mean distance of the pairs of documents")
 def intra_list_diversity(
     described: Described,
     *,
@@ -107,13 +105,12 @@ def _distances(features: list[Any], distance: str) -> FloatArray:
     return np.asarray(found, dtype=np.float64)
 
 
-@measure(
-    "uRBP",
-    "urbp",
-    formula=r"(1-p) \sum_{i=1}^{k} p^{i-1}\, r_i\, u_i, \quad u_i \text{ how well document } i \text{ is understood}",
-    references=("zuccon2016",),
-    working=Working("(1 - p) · sum of p^(rank - 1) · understandability over relevant documents"),
+@measure("uRBP", "urbp")
+@formula(
+    r"(1-p) \sum_{i=1}^{k} p^{i-1}\, r_i\, u_i, \quad u_i \text{ how well document } i \text{ is understood}",
+    "zuccon2016",
 )
+@working("(1 - p) · sum of p^(rank - 1) · understandability over relevant documents")
 def understandability_biased_precision(
     described: Described, *, p: Chance = 0.8, k: Cutoff = None, rel: Rel = 1
 ) -> FloatArray:
@@ -132,13 +129,12 @@ def understandability_biased_precision(
     return (1 - p) * listing.sum(worth * known[listing.doc] * np.power(p, listing.rank - 1.0))
 
 
-@measure(
-    "AWRF",
-    over_rankings=True,
-    formula=r"1 - \mathrm{JS}(\epsilon \,\|\, \epsilon^*), \quad \mathrm{JS}(a \,\|\, b) = \frac{1}{2} \sum_G \Big( a_G \ln \frac{2 a_G}{a_G + b_G} + b_G \ln \frac{2 b_G}{a_G + b_G} \Big), \quad \epsilon_G \propto \sum_{i \le k,\, i \in G} \frac{1}{\log_2 \max(i, 2)}, \quad \epsilon^*_G \text{ the target share}",
-    references=("sapiezynski2019",),
-    working=Working("1 - distance of the groups' shares of attention from their target"),
+@measure("AWRF", over_rankings=True)
+@formula(
+    r"1 - \mathrm{JS}(\epsilon \,\|\, \epsilon^*), \quad \mathrm{JS}(a \,\|\, b) = \frac{1}{2} \sum_G \Big( a_G \ln \frac{2 a_G}{a_G + b_G} + b_G \ln \frac{2 b_G}{a_G + b_G} \Big), \quad \epsilon_G \propto \sum_{i \le k,\, i \in G} \frac{1}{\log_2 \max(i, 2)}, \quad \epsilon^*_G \text{ the target share}",
+    "sapiezynski2019",
 )
+@working("1 - distance of the groups' shares of attention from their target")
 def attention_weighted_rank_fairness(
     described: Described, *, k: Cutoff = None, target: Target = "uniform", base: Literal["e", "2"] = "e"
 ) -> FloatArray:
@@ -159,16 +155,9 @@ def attention_weighted_rank_fairness(
     return np.where(exposure.sum(axis=1) > 0, 1 - distance, 0.0)
 
 
-@measure(
-    "EE_D",
-    "EE-D",
-    high=np.inf,
-    better="lower",
-    over_rankings=True,
-    formula=rf"\sum_G \epsilon_G^2, \quad {_EXPOSURE}",
-    references=("diaz2020",),
-    working=Working("sum of the squared exposures of the groups"),
-)
+@measure("EE_D", "EE-D", high=np.inf, better="lower", over_rankings=True)
+@formula(rf"\sum_G \epsilon_G^2, \quad {_EXPOSURE}", "diaz2020")
+@working("sum of the squared exposures of the groups")
 def expected_exposure_disparity(
     described: Described, *, k: Cutoff = None, target: Target = "uniform"
 ) -> FloatArray:
@@ -177,15 +166,9 @@ def expected_exposure_disparity(
     return _added(exposure**2)
 
 
-@measure(
-    "EE_R",
-    "EE-R",
-    high=np.inf,
-    over_rankings=True,
-    formula=rf"\sum_G \epsilon_G\, \epsilon^*_G, \quad {_EXPOSURE}, \quad {_TARGET}",
-    references=("diaz2020",),
-    working=Working("sum of exposure · target over the groups"),
-)
+@measure("EE_R", "EE-R", high=np.inf, over_rankings=True)
+@formula(rf"\sum_G \epsilon_G\, \epsilon^*_G, \quad {_EXPOSURE}, \quad {_TARGET}", "diaz2020")
+@working("sum of exposure · target over the groups")
 def expected_exposure_relevance(
     described: Described, *, k: Cutoff = None, target: Target = "uniform"
 ) -> FloatArray:
@@ -194,16 +177,9 @@ def expected_exposure_relevance(
     return _added(exposure * wanted)
 
 
-@measure(
-    "EE_L",
-    "EE-L",
-    high=np.inf,
-    better="lower",
-    over_rankings=True,
-    formula=rf"\sum_G (\epsilon_G - \epsilon^*_G)^2, \quad {_EXPOSURE}, \quad {_TARGET}",
-    references=("diaz2020",),
-    working=Working("sum of (exposure - target)² over the groups"),
-)
+@measure("EE_L", "EE-L", high=np.inf, better="lower", over_rankings=True)
+@formula(rf"\sum_G (\epsilon_G - \epsilon^*_G)^2, \quad {_EXPOSURE}, \quad {_TARGET}", "diaz2020")
+@working("sum of (exposure - target)² over the groups")
 def expected_exposure_loss(
     described: Described, *, k: Cutoff = None, target: Target = "uniform"
 ) -> FloatArray:

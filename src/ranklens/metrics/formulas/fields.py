@@ -8,7 +8,7 @@ from ranklens.arrays import FloatArray
 from ranklens.judging.judged import Judged
 from ranklens.judging.views import Surveyed
 from ranklens.metrics import Cutoff, Rel, measure
-from ranklens.metrics.about import Working
+from ranklens.metrics.about import formula, working
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.precision import PRECISION, success
 from ranklens.metrics.formulas.ratio import ratio
@@ -17,13 +17,9 @@ TITLE = "Single fields: images, re-identification"
 WHEN = "For images, people and landmarks; presets hold the measures that these fields report."
 
 
-@measure(
-    "CMC",
-    average_ties=True,
-    formula=r"\max_{i \le k} r_i",
-    working=Working("1 if a relevant document was found, else 0", FOUND, ideal="grade"),
-    bounds="monotone",
-)
+@measure("CMC", average_ties=True, bounds="monotone")
+@formula(r"\max_{i \le k} r_i")
+@working("1 if a relevant document was found, else 0", FOUND, ideal="grade")
 def cumulative_match(judged: Judged, *, k: Cutoff = 1, rel: Rel = 1) -> FloatArray:
     """Cumulative matching characteristic: 1 if a right match is in the top k, else 0. Re-identification's name for Success.
 
@@ -32,14 +28,9 @@ def cumulative_match(judged: Judged, *, k: Cutoff = 1, rel: Rel = 1) -> FloatArr
     return success(judged, k=k, rel=rel)
 
 
-@measure(
-    "MnR",
-    "mean_rank",
-    high=np.inf,
-    better="lower",
-    formula=r"\min \big( \{i : r_i = 1\} \cup \{n + 1\} \big)",
-    working=Working("the rank of the first relevant document", FOUND),
-)
+@measure("MnR", "mean_rank", high=np.inf, better="lower")
+@formula(r"\min \big( \{i : r_i = 1\} \cup \{n + 1\} \big)")
+@working("the rank of the first relevant document", FOUND)
 def mean_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """The rank of the first relevant document; one below the last if none was retrieved. Averaged over queries, it is MnR."""
     hits = judged.relevant(rel)
@@ -47,17 +38,9 @@ def mean_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return np.where(found > 0, found, judged.retrieved + 1.0)
 
 
-@measure(
-    "MedR",
-    "median_rank",
-    "med_r",
-    aggregate="median",
-    low=1,
-    high=np.inf,
-    better="lower",
-    formula=r"\operatorname{median}_q \min \big( \{i : r_{qi} = 1\} \cup \{n_q + 1\} \big)",
-    working=Working("the rank of the first relevant document", FOUND),
-)
+@measure("MedR", "median_rank", "med_r", aggregate="median", low=1, high=np.inf, better="lower")
+@formula(r"\operatorname{median}_q \min \big( \{i : r_{qi} = 1\} \cup \{n_q + 1\} \big)")
+@working("the rank of the first relevant document", FOUND)
 def median_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """The rank of the first relevant document, as in MnR; over queries, the median is taken, not the mean.
 
@@ -66,17 +49,10 @@ def median_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return mean_rank(judged, rel=rel)
 
 
-@measure(
-    "AP_R",
-    "map_at_r",
-    formula=r"\frac{1}{R} \sum_{i=1}^{R} r_i\, P_i",
-    references=("musgrave2020",),
-    working=Working(
-        "sum of the precision at each relevant document in the top R / all relevant",
-        PRECISION,
-        ideal="grade",
-    ),
-    bounds="by rank",
+@measure("AP_R", "map_at_r", bounds="by rank")
+@formula(r"\frac{1}{R} \sum_{i=1}^{R} r_i\, P_i", "musgrave2020")
+@working(
+    "sum of the precision at each relevant document in the top R / all relevant", PRECISION, ideal="grade"
 )
 def average_precision_at_r(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """AP within the first R ranks, R being the number of relevant documents: stricter than AP, and than precision at R."""
@@ -86,14 +62,11 @@ def average_precision_at_r(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return ratio(hits.sum(hits.position() / hits.rank * (1.0 if passages is None else passages)), total)
 
 
-@measure(
-    "Hole",
-    "hole_rate",
-    better="neither",
-    formula=r"\frac{|\{i \le k : \text{the document at rank } i \text{ is judged for no query}\}|}{k}",
-    references=("thakur2021",),
-    working=Working("retrieved documents that are judged for no query / k", every_rank_counts=True),
+@measure("Hole", "hole_rate", better="neither")
+@formula(
+    r"\frac{|\{i \le k : \text{the document at rank } i \text{ is judged for no query}\}|}{k}", "thakur2021"
 )
+@working("retrieved documents that are judged for no query / k", every_rank_counts=True)
 def hole(surveyed: Surveyed, *, k: Cutoff = 10) -> FloatArray:
     """The share of the top k that is judged for no query at all (BEIR's Hole), divided by k even if fewer were retrieved.
 

@@ -13,7 +13,7 @@ from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Above, Cutoff, Gains, Measure, Rel, measure, parse
-from ranklens.metrics.about import Columns, Working
+from ranklens.metrics.about import Columns, formula, working
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
 
@@ -44,16 +44,9 @@ DISCOUNTED_GAIN: Columns = {
 }
 
 
-@measure(
-    "CG",
-    "cumulated_gain",
-    high=np.inf,
-    average_ties=True,
-    formula=r"\sum_{i=1}^{k} \gamma(g_i)",
-    references=("jarvelin2002",),
-    working=Working("sum of gain", GAIN, ideal="gain"),
-    bounds="monotone",
-)
+@measure("CG", "cumulated_gain", high=np.inf, average_ties=True, bounds="monotone")
+@formula(r"\sum_{i=1}^{k} \gamma(g_i)", "jarvelin2002")
+@working("sum of gain", GAIN, ideal="gain")
 def cumulated_gain(
     judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None
 ) -> FloatArray:
@@ -69,14 +62,9 @@ def cumulated_gain(
     return hits.sum(hits.grade)
 
 
-@measure(
-    "nCG",
-    average_ties=True,
-    like="CG",
-    formula=r"\frac{\sum_{i=1}^{k} \gamma(g_i)}{\sum_{i=1}^{k} \gamma(g^*_i)}",
-    references=("jarvelin2002",),
-    working=Working("sum of gain / sum of ideal gain", GAIN, ideal="gain"),
-)
+@measure("nCG", average_ties=True, like="CG")
+@formula(r"\frac{\sum_{i=1}^{k} \gamma(g_i)}{\sum_{i=1}^{k} \gamma(g^*_i)}", "jarvelin2002")
+@working("sum of gain / sum of ideal gain", GAIN, ideal="gain")
 def normalized_cumulated_gain(
     judged: Judged, *, k: Cutoff = None, gain: Gain = "linear", gains: Gains = None
 ) -> FloatArray:
@@ -85,16 +73,13 @@ def normalized_cumulated_gain(
     return ratio(cumulated_gain(judged, k=k, gain=gain, gains=gains), best.sum(best.grade))
 
 
-@measure(
-    "DCG",
-    {"dcg_burges": {"gain": "exp"}},
-    high=np.inf,
-    average_ties=True,
-    formula=r"\sum_{i=1}^{k} \frac{\gamma(g_i)}{\log_2 (i+1)}, \quad \gamma(g) = g \text{ or } 2^g - 1",
-    references=("jarvelin2002", "burges2005"),
-    working=Working("sum of gain / discount", DISCOUNTED_GAIN, ideal="gain"),
-    bounds="monotone",
+@measure("DCG", {"dcg_burges": {"gain": "exp"}}, high=np.inf, average_ties=True, bounds="monotone")
+@formula(
+    r"\sum_{i=1}^{k} \frac{\gamma(g_i)}{\log_2 (i+1)}, \quad \gamma(g) = g \text{ or } 2^g - 1",
+    "jarvelin2002",
+    "burges2005",
 )
+@working("sum of gain / discount", DISCOUNTED_GAIN, ideal="gain")
 def dcg(
     judged: Judged,
     *,
@@ -123,11 +108,14 @@ def dcg(
     {"ndcg_burges": {"gain": "exp"}, "MSnDCG": {"discount": "ms"}},
     average_ties=True,
     like="DCG",
-    formula=r"\frac{\sum_{i=1}^{k} \gamma(g_i) / \log_2 (i+1)}{\sum_{i=1}^{k} \gamma(g^*_i) / \log_2 (i+1)}, \quad \gamma(g) = g \text{ or } 2^g - 1",
-    references=("jarvelin2002", "burges2005"),
-    working=Working("{DCG} / {ideal DCG|IDCG}", DISCOUNTED_GAIN, ideal="gain"),
     bounds="normalised gain",
 )
+@formula(
+    r"\frac{\sum_{i=1}^{k} \gamma(g_i) / \log_2 (i+1)}{\sum_{i=1}^{k} \gamma(g^*_i) / \log_2 (i+1)}, \quad \gamma(g) = g \text{ or } 2^g - 1",
+    "jarvelin2002",
+    "burges2005",
+)
+@working("{DCG} / {ideal DCG|IDCG}", DISCOUNTED_GAIN, ideal="gain")
 def ndcg(
     judged: Judged,
     *,
@@ -143,18 +131,9 @@ def ndcg(
     return ratio(_dcg(actual, discount, log_base), best)
 
 
-@measure(
-    "IDCG",
-    "ideal_dcg",
-    high=np.inf,
-    average_ties=True,
-    better="neither",
-    like="DCG",
-    formula=r"\sum_{i=1}^{k} \frac{\gamma(g^*_i)}{\log_2 (i+1)}",
-    references=("jarvelin2002",),
-    working=Working("sum of gain / discount over the ideal ranking"),
-    bounds="monotone",
-)
+@measure("IDCG", "ideal_dcg", high=np.inf, average_ties=True, better="neither", like="DCG", bounds="monotone")
+@formula(r"\sum_{i=1}^{k} \frac{\gamma(g^*_i)}{\log_2 (i+1)}", "jarvelin2002")
+@working("sum of gain / discount over the ideal ranking")
 def ideal_dcg(
     judged: Judged,
     *,
@@ -173,11 +152,11 @@ def ideal_dcg(
     return judged.of_ideal(key, lambda: _dcg(_ideal(judged, k, gain, gains), discount, log_base))
 
 
-@measure(
-    "ndcg_rel",
-    formula=r"\frac{1}{R_\gamma} \Big( \sum_{i :\, \gamma_i > 0} \mathrm{nDCG}_i + m \, \mathrm{nDCG} \Big), \quad R_\gamma \text{ documents have a gain, } m \text{ of them not retrieved}",
-    working=Working(columns=GAIN),
+@measure("ndcg_rel")
+@formula(
+    r"\frac{1}{R_\gamma} \Big( \sum_{i :\, \gamma_i > 0} \mathrm{nDCG}_i + m \, \mathrm{nDCG} \Big), \quad R_\gamma \text{ documents have a gain, } m \text{ of them not retrieved}"
 )
+@working(columns=GAIN)
 def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks of the relevant documents (gain above 0); the end of the ranking for missed ones.
 
@@ -195,11 +174,11 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     return ratio(total, ideal.sum())
 
 
-@measure(
-    "Rndcg",
-    formula=r"\frac{1}{|L|} \sum_{i \in L} \mathrm{nDCG}_i, \quad L = \{i \le R_\gamma : \gamma^*_i \ne \gamma^*_{i+1}\} \cup \{n \text{ if } n > R_\gamma + 1\}, \quad R_\gamma \text{ documents have a gain}",
-    working=Working(columns=GAIN),
+@measure("Rndcg")
+@formula(
+    r"\frac{1}{|L|} \sum_{i \in L} \mathrm{nDCG}_i, \quad L = \{i \le R_\gamma : \gamma^*_i \ne \gamma^*_{i+1}\} \cup \{n \text{ if } n > R_\gamma + 1\}, \quad R_\gamma \text{ documents have a gain}"
 )
+@working(columns=GAIN)
 def ndcg_at_levels(judged: Judged, *, rel: Rel = 1, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks at which the ideal ranking's gain changes, and over the end of the ranking."""
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
@@ -215,12 +194,9 @@ def ndcg_at_levels(judged: Judged, *, rel: Rel = 1, gains: Gains = None) -> Floa
     return np.where(judged.total(rel) > 0, mean, 0.0)
 
 
-@measure(
-    "binG",
-    formula=r"\frac{1}{R} \sum_i \frac{r_i}{\log_2 \big(2 + \sum_{j<i} (1 - r_j)\big)}",
-    working=Working(columns=FOUND, ideal="grade"),
-    bounds="by rank",
-)
+@measure("binG", bounds="by rank")
+@formula(r"\frac{1}{R} \sum_i \frac{r_i}{\log_2 \big(2 + \sum_{j<i} (1 - r_j)\big)}")
+@working(columns=FOUND, ideal="grade")
 def binary_g(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """The mean over all relevant documents of 1 / log2(2 + irrelevant documents before it)."""
     hits = judged.relevant(rel)
@@ -228,11 +204,11 @@ def binary_g(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return ratio(hits.sum(1 / np.log2(2 + before)), judged.total(rel))
 
 
-@measure(
-    "G",
-    formula=r"\frac{1}{\sum_i \gamma^*_i} \sum_i \frac{\gamma_i}{\log_2 (2 + m_i)}, \quad m_i = \sum_{j \le i} \big( \max(\gamma^*_j, 1) - \gamma_j \big)",
-    working=Working(columns=GAIN),
+@measure("G")
+@formula(
+    r"\frac{1}{\sum_i \gamma^*_i} \sum_i \frac{\gamma_i}{\log_2 (2 + m_i)}, \quad m_i = \sum_{j \le i} \big( \max(\gamma^*_j, 1) - \gamma_j \big)"
 )
+@working(columns=GAIN)
 def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     """The sum of gain / log2(2 + gain that the ranking has missed so far), divided by all gain (trec_eval's G)."""
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
@@ -242,13 +218,9 @@ def normalized_gain(judged: Judged, *, gains: Gains = None) -> FloatArray:
     return ratio(hits.sum(hits.grade / np.log2(2 + missed)), ideal.sum(ideal.grade))
 
 
-@measure(
-    "ARP",
-    high=np.inf,
-    better="lower",
-    formula=r"\frac{\sum_{i=1}^{k} \gamma(g_i)\, i}{\sum_{i=1}^{k} \gamma(g_i)}",
-    working=Working("sum of gain · rank / sum of gain"),
-)
+@measure("ARP", high=np.inf, better="lower")
+@formula(r"\frac{\sum_{i=1}^{k} \gamma(g_i)\, i}{\sum_{i=1}^{k} \gamma(g_i)}")
+@working("sum of gain · rank / sum of gain")
 def average_relevance_position(judged: Judged, *, k: Cutoff = None, gain: Gain = "linear") -> FloatArray:
     """The mean rank of the documents in the top k, weighted by their gain; 0 if there is none (TF-Ranking's ARP)."""
     hits = worth(judged.hits.top(k), gain, None)

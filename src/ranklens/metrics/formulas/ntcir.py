@@ -12,7 +12,7 @@ from ranklens.arrays import BoolArray, FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Chance, Cutoff, Gains, Rel, Within, measure
-from ranklens.metrics.about import Beside, Columns, Params, Working
+from ranklens.metrics.about import Beside, Columns, Params, formula, working
 from ranklens.metrics.formulas.cascade import MaxGrade, Satisfaction, satisfying
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.gain import worth
@@ -44,22 +44,18 @@ def _ideal_by_grade(params: Params) -> Beside:
 BLENDED_RATIO: Columns = {**FOUND, "blended ratio": _blended_ratio}
 
 
-@measure(
-    "Q",
-    "Q-measure",
-    "q_measure",
-    average_ties=True,
-    formula=rf"\frac{{1}}{{\min(R, k)}} \sum_{{i=1}}^{{k}} r_i\, \mathrm{{BR}}(i), \quad {_BLENDED}, \quad R \text{{ for }} \min(R, k) \text{{ without a cutoff}}",
-    references=("sakai2007",),
-    working=Working(
-        lambda params: (
-            "sum of the blended ratio at each relevant document / "
-            + ("min(all relevant, k)" if params["k"] else "all relevant")
-        ),
-        BLENDED_RATIO,
-        ideal=_ideal_by_grade,
+@measure("Q", "Q-measure", "q_measure", average_ties=True, bounds="by rank if binary")
+@formula(
+    rf"\frac{{1}}{{\min(R, k)}} \sum_{{i=1}}^{{k}} r_i\, \mathrm{{BR}}(i), \quad {_BLENDED}, \quad R \text{{ for }} \min(R, k) \text{{ without a cutoff}}",
+    "sakai2007",
+)
+@working(
+    lambda params: (
+        "sum of the blended ratio at each relevant document / "
+        + ("min(all relevant, k)" if params["k"] else "all relevant")
     ),
-    bounds="by rank if binary",
+    BLENDED_RATIO,
+    ideal=_ideal_by_grade,
 )
 def q_measure(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Beta = 1, gains: Gains = None
@@ -81,16 +77,9 @@ def q_measure(
     return ratio(hits.where(inside).sum(value[inside]), total if k is None else np.minimum(total, k))
 
 
-@measure(
-    "O",
-    "o_measure",
-    "O-measure",
-    average_ties=True,
-    like="Q",
-    formula=rf"\mathrm{{BR}}(i_1), \quad i_1 = \min \{{i : r_i = 1\}}, \quad {_BLENDED}",
-    references=("sakai2007",),
-    working=Working("the blended ratio at the first relevant document", BLENDED_RATIO, ideal=_ideal_by_grade),
-)
+@measure("O", "o_measure", "O-measure", average_ties=True, like="Q")
+@formula(rf"\mathrm{{BR}}(i_1), \quad i_1 = \min \{{i : r_i = 1\}}, \quad {_BLENDED}", "sakai2007")
+@working("the blended ratio at the first relevant document", BLENDED_RATIO, ideal=_ideal_by_grade)
 def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """O-measure: the blended ratio at the first relevant document."""
     judged, rel = with_gains(judged, rel, gains)
@@ -98,15 +87,12 @@ def o_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = No
     return hits.sum(hits.first() * (1 + beta * hits.grade) / _ideal_effort(judged, hits, rel, beta))
 
 
-@measure(
-    "P_plus",
-    "P+",
-    "P-plus",
-    like="Q",
-    formula=rf"\frac{{1}}{{\sum_{{i \le i_p}} r_i}} \sum_{{i \le i_p}} r_i\, \mathrm{{BR}}(i), \quad i_p = \min \{{i : g_i = \max_j g_j\}}, \quad {_BLENDED}",
-    references=("sakai2006",),
-    working=Working(columns=BLENDED_RATIO),
+@measure("P_plus", "P+", "P-plus", like="Q")
+@formula(
+    rf"\frac{{1}}{{\sum_{{i \le i_p}} r_i}} \sum_{{i \le i_p}} r_i\, \mathrm{{BR}}(i), \quad i_p = \min \{{i : g_i = \max_j g_j\}}, \quad {_BLENDED}",
+    "sakai2006",
 )
+@working(columns=BLENDED_RATIO)
 def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """P-plus: the mean blended ratio over the relevant documents down to the first of the best retrieved grade."""
     judged, rel = with_gains(judged, rel, gains)
@@ -118,14 +104,9 @@ def p_plus(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None)
     return ratio(hits.where(wanted).sum(value[wanted]), hits.where(wanted).sum())
 
 
-@measure(
-    "P_measure",
-    "P-measure",
-    like="Q",
-    formula=rf"\mathrm{{BR}}(i_p), \quad i_p = \min \{{i : g_i = \max_j g_j\}}, \quad {_BLENDED}",
-    references=("sakai2007",),
-    working=Working("the blended ratio at the first document of the best retrieved grade", BLENDED_RATIO),
-)
+@measure("P_measure", "P-measure", like="Q")
+@formula(rf"\mathrm{{BR}}(i_p), \quad i_p = \min \{{i : g_i = \max_j g_j\}}, \quad {_BLENDED}", "sakai2007")
+@working("the blended ratio at the first document of the best retrieved grade", BLENDED_RATIO)
 def p_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = None) -> FloatArray:
     """P-measure: the blended ratio at the first document of the best retrieved grade."""
     judged, rel = with_gains(judged, rel, gains)
@@ -143,10 +124,12 @@ def p_measure(judged: Judged, *, rel: Rel = 1, beta: Beta = 1, gains: Gains = No
         "NCUrbBR": {"stop": "rb", "utility": "BR"},
     },
     like="Q",
-    formula=r"\sum_i \Pr(i)\, U(i), \quad \Pr(i) = \frac{r_i}{R}, \quad U = \mathrm{BR} \text{ or } P, \quad \text{gu: } \Pr(i) = \frac{\gamma_i}{\sum_j \gamma^*_j}, \quad \text{rb: } \Pr(i) = \frac{r_i\, c^{\sum_{j<i} r_j} (1 - c)}{1 - c^R}, \ c \text{ is gamma}",
-    references=("sakai2008",),
-    working=Working("sum of the chance to stop · utility over relevant documents"),
 )
+@formula(
+    r"\sum_i \Pr(i)\, U(i), \quad \Pr(i) = \frac{r_i}{R}, \quad U = \mathrm{BR} \text{ or } P, \quad \text{gu: } \Pr(i) = \frac{\gamma_i}{\sum_j \gamma^*_j}, \quad \text{rb: } \Pr(i) = \frac{r_i\, c^{\sum_{j<i} r_j} (1 - c)}{1 - c^R}, \ c \text{ is gamma}",
+    "sakai2008",
+)
+@working("sum of the chance to stop · utility over relevant documents")
 def normalised_cumulative_utility(
     judged: Judged,
     *,
@@ -183,12 +166,12 @@ def normalised_cumulative_utility(
     return ratio(hits.sum(value), judged.total(rel))
 
 
-@measure(
-    "EBR",
-    formula=rf"\sum_{{i=1}}^{{k}} \mathrm{{BR}}(i)\, s_i \prod_{{j<i}} (1 - s_j), \quad s_i = \frac{{2^{{g_i}} - 1}}{{2^{{g_{{\max}}}}}}, \quad {_BLENDED}",
-    references=("sakai2019",),
-    working=Working("sum of satisfied · still looking · blended ratio", BLENDED_RATIO, ideal="grade"),
+@measure("EBR")
+@formula(
+    rf"\sum_{{i=1}}^{{k}} \mathrm{{BR}}(i)\, s_i \prod_{{j<i}} (1 - s_j), \quad s_i = \frac{{2^{{g_i}} - 1}}{{2^{{g_{{\max}}}}}}, \quad {_BLENDED}",
+    "sakai2019",
 )
+@working("sum of satisfied · still looking · blended ratio", BLENDED_RATIO, ideal="grade")
 def expected_blended_ratio(
     judged: Judged,
     *,

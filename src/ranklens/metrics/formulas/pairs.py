@@ -9,7 +9,7 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.judging.views import Preferring
 from ranklens.metrics import measure
-from ranklens.metrics.about import Working
+from ranklens.metrics.about import formula, working
 from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Pairs of documents"
@@ -26,10 +26,12 @@ WHEN = "For assessors who say which of two documents is better: `Judgments(prefe
         "prefs_avgjg_ret": {"over": "retrieved", "by": "group"},
         "prefs_avgjg_imp": {"over": "any", "by": "group"},
     },
-    formula=r"\frac{|\{(a, b) : a \succ b,\ a \text{ retrieved, } b \text{ below it or not retrieved}\}|}{|\{(a, b) : a \succ b\}|}",
-    references=("carterette2008",),
-    working=Working("preferences fulfilled / preferences"),
 )
+@formula(
+    r"\frac{|\{(a, b) : a \succ b,\ a \text{ retrieved, } b \text{ below it or not retrieved}\}|}{|\{(a, b) : a \succ b\}|}",
+    "carterette2008",
+)
+@working("preferences fulfilled / preferences")
 def preferences_fulfilled(
     preferred: Preferring,
     *,

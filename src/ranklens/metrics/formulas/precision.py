@@ -9,7 +9,7 @@ import numpy as np
 from ranklens.arrays import BoolArray, FloatArray
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Cutoff, Positive, Rel, Within, measure
-from ranklens.metrics.about import Beside, Columns, Params, Working
+from ranklens.metrics.about import Beside, Columns, Params, formula, working
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
 
@@ -47,15 +47,9 @@ def _ideal_within_cutoff(params: Params) -> Beside:
     return "grade" if params["k"] is not None and params.get("over") != "retrieved" else None
 
 
-@measure(
-    "P",
-    "precision",
-    average_ties=True,
-    formula=r"\frac{1}{k} \sum_{i=1}^{k} r_i",
-    references=("buckley2005",),
-    working=Working(_precision_in_words, FOUND, ideal=_ideal_within_cutoff),
-    bounds="monotone",
-)
+@measure("P", "precision", average_ties=True, bounds="monotone")
+@formula(r"\frac{1}{k} \sum_{i=1}^{k} r_i", "buckley2005")
+@working(_precision_in_words, FOUND, ideal=_ideal_within_cutoff)
 def precision(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, over: Literal["k", "retrieved"] = "k"
 ) -> FloatArray:
@@ -77,17 +71,16 @@ def precision(
     "recall",
     {"relative_P": {"cap": True}, "R_cap": {"cap": True}},
     average_ties=True,
-    formula=r"\frac{1}{R} \sum_{i=1}^{k} r_i",
-    references=("buckley2005",),
-    working=Working(
-        lambda params: (
-            "{relevant found} / "
-            + ("min({all relevant}, {k})" if params["cap"] and params["k"] else "{all relevant}")
-        ),
-        FOUND,
-        ideal="grade",
-    ),
     bounds="monotone without k",
+)
+@formula(r"\frac{1}{R} \sum_{i=1}^{k} r_i", "buckley2005")
+@working(
+    lambda params: (
+        "{relevant found} / "
+        + ("min({all relevant}, {k})" if params["cap"] and params["k"] else "{all relevant}")
+    ),
+    FOUND,
+    ideal="grade",
 )
 def recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, cap: bool = False) -> FloatArray:
     """Recall: relevant documents in the top k, divided by all relevant documents R.
@@ -101,16 +94,9 @@ def recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, cap: bool = False)
     return ratio(found, total)
 
 
-@measure(
-    "F",
-    "f1",
-    "f_measure",
-    average_ties=True,
-    formula=r"\frac{(1+\beta^2)\, P_k\, R_k}{\beta^2 P_k + R_k}",
-    references=("vanrijsbergen1979",),
-    working=Working("(1 + {beta²}) · {P} · {R} / ({beta²} · {P} + {R})", FOUND, ideal=_ideal_within_cutoff),
-    bounds="monotone without k",
-)
+@measure("F", "f1", "f_measure", average_ties=True, bounds="monotone without k")
+@formula(r"\frac{(1+\beta^2)\, P_k\, R_k}{\beta^2 P_k + R_k}", "vanrijsbergen1979")
+@working("(1 + {beta²}) · {P} · {R} / ({beta²} · {P} + {R})", FOUND, ideal=_ideal_within_cutoff)
 def f_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Positive = 1) -> FloatArray:
     """The harmonic mean of precision and recall at k, with recall weighing ``beta`` times as much as precision.
 
@@ -125,32 +111,18 @@ def f_measure(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, beta: Positive 
     return ratio((1 + weight) * judged.relevant(rel).top(k).sum(), weight * judged.total(rel) + retrieved)
 
 
-@measure(
-    "Success",
-    "hit",
-    "hit_rate",
-    "hitrate",
-    "HR",
-    average_ties=True,
-    formula=r"\max_{i \le k} r_i",
-    working=Working("1 if a relevant document was found, else 0", FOUND, ideal="grade"),
-    bounds="monotone",
-)
+@measure("Success", "hit", "hit_rate", "hitrate", "HR", average_ties=True, bounds="monotone")
+@formula(r"\max_{i \le k} r_i")
+@working("1 if a relevant document was found, else 0", FOUND, ideal="grade")
 def success(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """1 if any relevant document is in the top k, else 0. Its mean is the hit rate."""
     hits = judged.relevant(rel).top(k)
     return hits.sum(hits.first())
 
 
-@measure(
-    "FullRecall",
-    "recall_all",
-    "full_recall",
-    "all_support",
-    formula=r"[\, R_k = 1 \,]",
-    working=Working("1 if all relevant documents were found, else 0", FOUND, ideal="grade"),
-    bounds="by rank",
-)
+@measure("FullRecall", "recall_all", "full_recall", "all_support", bounds="by rank")
+@formula(r"[\, R_k = 1 \,]")
+@working("1 if all relevant documents were found, else 0", FOUND, ideal="grade")
 def full_recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     """1 if all relevant documents of the question are in the top k, else 0 (recall_all of agent memory, all-support of multi-hop questions).
 
@@ -162,70 +134,42 @@ def full_recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray
     return found.astype(np.float64)
 
 
-@measure(
-    "Rprec",
-    "r_precision",
-    "r-precision",
-    "R-Prec",
-    average_ties=True,
-    formula=r"\frac{1}{R} \sum_{i=1}^{R} r_i",
-    references=("buckley2005",),
-    working=Working("{found in the top R} / {all relevant}", FOUND, ideal="grade"),
-    bounds="by rank",
-)
+@measure("Rprec", "r_precision", "r-precision", "R-Prec", average_ties=True, bounds="by rank")
+@formula(r"\frac{1}{R} \sum_{i=1}^{R} r_i", "buckley2005")
+@working("{found in the top R} / {all relevant}", FOUND, ideal="grade")
 def r_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Precision at rank R, the number of relevant documents of the query."""
     return r_precision_multiple(judged, rel=rel)
 
 
-@measure(
-    "Rprec_mult",
-    average_ties=True,
-    formula=r"\frac{1}{m} \sum_{i=1}^{m} r_i, \quad m = \lfloor x R + 0.9 \rfloor",
-    working=Working(columns=FOUND),
-    bounds="by rank",
-)
+@measure("Rprec_mult", average_ties=True, bounds="by rank")
+@formula(r"\frac{1}{m} \sum_{i=1}^{m} r_i, \quad m = \lfloor x R + 0.9 \rfloor")
+@working(columns=FOUND)
 def r_precision_multiple(judged: Judged, *, rel: Rel = 1, x: Positive = 1) -> FloatArray:
     """Precision at ``x`` times R, rounded as trec_eval does: int(x R + 0.9)."""
     cutoff = np.floor(x * judged.total(rel) + 0.9).astype(np.int64)
     return ratio(np.minimum(judged.found(rel, cutoff), cutoff), cutoff)
 
 
-@measure(
-    "SetP",
-    "set_P",
-    average_ties=True,
-    formula=r"\frac{1}{n} \sum_{i=1}^{n} r_i",
-    working=Working("{relevant found|chunks} / {retrieved}", FOUND),
-    bounds="monotone",
-)
+@measure("SetP", "set_P", average_ties=True, bounds="monotone")
+@formula(r"\frac{1}{n} \sum_{i=1}^{n} r_i")
+@working("{relevant found|chunks} / {retrieved}", FOUND)
 def set_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Precision of everything that was retrieved, as a set."""
     return precision(judged, rel=rel)
 
 
-@measure(
-    "SetR",
-    "set_recall",
-    average_ties=True,
-    formula=r"\frac{1}{R} \sum_{i=1}^{n} r_i",
-    working=Working("{relevant found} / {all relevant}", FOUND),
-    bounds="monotone",
-)
+@measure("SetR", "set_recall", average_ties=True, bounds="monotone")
+@formula(r"\frac{1}{R} \sum_{i=1}^{n} r_i")
+@working("{relevant found} / {all relevant}", FOUND)
 def set_recall(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Recall of everything that was retrieved, as a set."""
     return recall(judged, rel=rel)
 
 
-@measure(
-    "SetF",
-    "set_F",
-    average_ties=True,
-    formula=r"\frac{(1+\beta)\, P_n\, R_n}{\beta P_n + R_n}",
-    references=("vanrijsbergen1979",),
-    working=Working("(1 + {beta}) · {SetP} · {SetR} / ({beta} · {SetP} + {SetR})", FOUND),
-    bounds="monotone",
-)
+@measure("SetF", "set_F", average_ties=True, bounds="monotone")
+@formula(r"\frac{(1+\beta)\, P_n\, R_n}{\beta P_n + R_n}", "vanrijsbergen1979")
+@working("(1 + {beta}) · {SetP} · {SetR} / ({beta} · {SetP} + {SetR})", FOUND)
 def set_f(judged: Judged, *, rel: Rel = 1, beta: Weight = 1) -> FloatArray:
     """The harmonic mean of SetP and SetR as trec_eval and ir_measures define it: (beta + 1) P R / (beta P + R).
 
@@ -235,27 +179,17 @@ def set_f(judged: Judged, *, rel: Rel = 1, beta: Weight = 1) -> FloatArray:
     return ratio((beta + 1) * p * r, beta * p + r)  # in trec_eval's order: its last digit depends on it
 
 
-@measure(
-    "SetRelP",
-    "set_relative_P",
-    average_ties=True,
-    formula=r"\frac{1}{\min(n, R)} \sum_{i=1}^{n} r_i",
-    working=Working("{relevant found|chunks} / min({retrieved}, {all relevant})", FOUND),
-    bounds="monotone",
-)
+@measure("SetRelP", "set_relative_P", average_ties=True, bounds="monotone")
+@formula(r"\frac{1}{\min(n, R)} \sum_{i=1}^{n} r_i")
+@working("{relevant found|chunks} / min({retrieved}, {all relevant})", FOUND)
 def set_relative_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """SetP divided by the best precision that a set of this size can have."""
     return ratio(judged.relevant(rel).sum(), np.minimum(judged.retrieved, judged.total(rel)))
 
 
-@measure(
-    "SetAP",
-    "set_map",
-    average_ties=True,
-    formula=r"P_n\, R_n",
-    working=Working("{SetP} · {SetR}", FOUND),
-    bounds="monotone",
-)
+@measure("SetAP", "set_map", average_ties=True, bounds="monotone")
+@formula(r"P_n\, R_n")
+@working("{SetP} · {SetR}", FOUND)
 def set_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """SetP times SetR: the average precision of a set."""
     if judged.further is not None:
@@ -265,14 +199,9 @@ def set_average_precision(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return ratio(hits.sum(2 * hits.position() - 1), judged.retrieved * judged.total(rel))
 
 
-@measure(
-    "FallOut",
-    "fall_out",
-    average_ties=True,
-    better="lower",
-    formula=r"\frac{\text{judged irrelevant documents in the top } k}{\text{all judged irrelevant documents}}",
-    working=Working("irrelevant found / all irrelevant"),
-)
+@measure("FallOut", "fall_out", average_ties=True, better="lower")
+@formula(r"\frac{\text{judged irrelevant documents in the top } k}{\text{all judged irrelevant documents}}")
+@working("irrelevant found / all irrelevant")
 def fall_out(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, empty: Literal["zero", "one"] = "zero"
 ) -> FloatArray:

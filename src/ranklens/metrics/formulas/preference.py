@@ -10,7 +10,7 @@ from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Chance, Cutoff, Rel, measure
-from ranklens.metrics.about import Unbounded, Working
+from ranklens.metrics.about import Unbounded, formula, working
 from ranklens.metrics.formulas.counts import FOUND, IRRELEVANT_ABOVE
 from ranklens.metrics.formulas.ratio import ratio
 from ranklens.metrics.formulas.tied import Groups, groups_for_last, last_rank
@@ -22,16 +22,15 @@ WHEN = "For judgments with holes, for pairs of documents of which one is better,
 ANY = float(np.nextafter(0, 1))  # the lowest grade that counts
 
 
-@measure(
-    "Bpref",
-    formula=r"\frac{1}{R} \sum_i r_i \left( 1 - \frac{\min(R, \bar r_{<i})}{\min(R, N)} \right), \quad N \text{ judged irrelevant, } \bar r_{<i} \text{ of them above } i",
-    references=("buckley2004",),
-    working=Working(
-        "sum of 1 - min(irrelevant above, R) / min(irrelevant, R) over relevant documents / R",
-        IRRELEVANT_ABOVE,
-        ideal="grade",
-    ),
-    bounds=Unbounded("it leaves unjudged documents out by design"),
+@measure("Bpref", bounds=Unbounded("it leaves unjudged documents out by design"))
+@formula(
+    r"\frac{1}{R} \sum_i r_i \left( 1 - \frac{\min(R, \bar r_{<i})}{\min(R, N)} \right), \quad N \text{ judged irrelevant, } \bar r_{<i} \text{ of them above } i",
+    "buckley2004",
+)
+@working(
+    "sum of 1 - min(irrelevant above, R) / min(irrelevant, R) over relevant documents / R",
+    IRRELEVANT_ABOVE,
+    ideal="grade",
 )
 def binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """How often relevant documents rank above judged irrelevant ones (Buckley and Voorhees 2004), as in trec_eval.
@@ -50,28 +49,19 @@ def binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     return ratio(found.sum(kept[relevant] if passages is None else kept[relevant] * passages), total)
 
 
-@measure(
-    "gm_Bpref",
-    aggregate="geometric",
-    formula=r"\exp \frac{1}{|Q|} \sum_{q \in Q} \ln \max(\mathrm{Bpref}_q, 10^{-5})",
-    references=("buckley2004",),
-    working=Working(columns=IRRELEVANT_ABOVE, ideal="grade"),
-    bounds=Unbounded("it leaves unjudged documents out by design"),
-)
+@measure("gm_Bpref", aggregate="geometric", bounds=Unbounded("it leaves unjudged documents out by design"))
+@formula(r"\exp \frac{1}{|Q|} \sum_{q \in Q} \ln \max(\mathrm{Bpref}_q, 10^{-5})", "buckley2004")
+@working(columns=IRRELEVANT_ABOVE, ideal="grade")
 def geometric_binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Bpref per query, averaged over queries by the geometric mean with a floor of 0.00001."""
     return binary_preference(judged, rel=rel)
 
 
-@measure(
-    "AUC",
-    "roc_auc",
-    "PairAccuracy",
-    "pairwise_accuracy",
-    average_ties=True,
-    formula=r"\frac{|\{(i, j) : i < j,\ r_i = 1,\ r_j = 0\}|}{|\{(i, j) : r_i = 1,\ r_j = 0\}|}, \quad i, j \le \min(k, n), \quad 1 \text{ if all are relevant}",
-    working=Working("1 - pairs in the wrong order / pairs", FOUND, every_rank_counts=True),
+@measure("AUC", "roc_auc", "PairAccuracy", "pairwise_accuracy", average_ties=True)
+@formula(
+    r"\frac{|\{(i, j) : i < j,\ r_i = 1,\ r_j = 0\}|}{|\{(i, j) : r_i = 1,\ r_j = 0\}|}, \quad i, j \le \min(k, n), \quad 1 \text{ if all are relevant}"
 )
+@working("1 - pairs in the wrong order / pairs", FOUND, every_rank_counts=True)
 def area_under_curve(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, only_relevant: Literal["one", "zero"] = "one"
 ) -> FloatArray:
@@ -99,15 +89,11 @@ def area_under_curve(
     return value(found, retrieved - found, ranking_loss(judged, k=k, rel=rel))
 
 
-@measure(
-    "RankingLoss",
-    "label_ranking_loss",
-    "ranking_loss",
-    average_ties=True,
-    better="lower",
-    formula=r"\frac{|\{(i, j) : j < i,\ r_i = 1,\ r_j = 0\}|}{|\{(i, j) : r_i = 1,\ r_j = 0\}|}, \quad i, j \le \min(k, n)",
-    working=Working("pairs in the wrong order / pairs", FOUND, every_rank_counts=True),
+@measure("RankingLoss", "label_ranking_loss", "ranking_loss", average_ties=True, better="lower")
+@formula(
+    r"\frac{|\{(i, j) : j < i,\ r_i = 1,\ r_j = 0\}|}{|\{(i, j) : r_i = 1,\ r_j = 0\}|}, \quad i, j \le \min(k, n)"
 )
+@working("pairs in the wrong order / pairs", FOUND, every_rank_counts=True)
 def ranking_loss(
     judged: Judged, *, k: Cutoff = None, rel: Rel = 1, tied: Literal["last"] | None = None
 ) -> FloatArray:
@@ -127,12 +113,11 @@ def ranking_loss(
     return ratio(hits.sum(hits.rank - hits.position()), hits.sum() * others)
 
 
-@measure(
-    "OPA",
-    "ordered_pair_accuracy",
-    formula=r"\frac{|\{(i, j) : i < j \le k,\ g_i > g_j\}|}{|\{(i, j) : i < j \le k,\ g_i \ne g_j\}|}, \quad i, j \text{ judged}",
-    working=Working("pairs in the right order / pairs with different grades"),
+@measure("OPA", "ordered_pair_accuracy")
+@formula(
+    r"\frac{|\{(i, j) : i < j \le k,\ g_i > g_j\}|}{|\{(i, j) : i < j \le k,\ g_i \ne g_j\}|}, \quad i, j \text{ judged}"
 )
+@working("pairs in the right order / pairs with different grades")
 def ordered_pair_accuracy(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     """The share of pairs of judged documents in the top k with different grades that are in the right order.
 
@@ -148,15 +133,9 @@ def ordered_pair_accuracy(judged: Judged, *, k: Cutoff = None) -> FloatArray:
     return ratio(right, pairs)
 
 
-@measure(
-    "CoverageError",
-    "coverage_error",
-    high=np.inf,
-    average_ties=True,
-    better="lower",
-    formula=r"\max \{ i : r_i = 1 \}",
-    working=Working("the rank of the last relevant document", FOUND),
-)
+@measure("CoverageError", "coverage_error", high=np.inf, average_ties=True, better="lower")
+@formula(r"\max \{ i : r_i = 1 \}")
+@working("the rank of the last relevant document", FOUND)
 def coverage_error(judged: Judged, *, rel: Rel = 1, tied: Literal["last"] | None = None) -> FloatArray:
     """How far down one has to read to see every relevant document that was retrieved: the rank of the last; 0 if there is none.
 
@@ -170,15 +149,13 @@ def coverage_error(judged: Judged, *, rel: Rel = 1, tied: Literal["last"] | None
     return hits.max(hits.rank.astype(np.float64))
 
 
-@measure(
-    "Compat",
-    "compatibility",
-    formula=r"\max_{I} \frac{\sum_i p^{i-1} |S_{1:i} \cap I_{1:i}| / i}{\sum_i p^{i-1} |I_{1:i}| / i}, \quad i \le \max(n, |I|), \quad I \text{ over ideal rankings}",
-    references=("clarke2020", "clarke2021"),
-    working=Working(
-        "rank-biased overlap with the closest ideal ranking / that of the ideal ranking with itself"
-    ),
+@measure("Compat", "compatibility")
+@formula(
+    r"\max_{I} \frac{\sum_i p^{i-1} |S_{1:i} \cap I_{1:i}| / i}{\sum_i p^{i-1} |I_{1:i}| / i}, \quad i \le \max(n, |I|), \quad I \text{ over ideal rankings}",
+    "clarke2020",
+    "clarke2021",
 )
+@working("rank-biased overlap with the closest ideal ranking / that of the ideal ranking with itself")
 def compatibility(judged: Judged, *, p: Chance = 0.95, normalize: bool = True) -> FloatArray:
     """The rank-biased overlap of the ranking with the ideal one that is closest to it (Clarke et al. 2020).
 

@@ -16,7 +16,7 @@ from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.judging.views import Recommended
 from ranklens.metrics import Cutoff, Rel, Within, measure
-from ranklens.metrics.about import Working
+from ranklens.metrics.about import formula, working
 from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Recommendations"
@@ -29,13 +29,12 @@ Tail: TypeAlias = Annotated[float, Within(0, 1)]
 Head: TypeAlias = Literal["interactions", "items"]
 
 
-@measure(
-    "Novelty",
-    high=np.inf,
-    formula=r"\frac{1}{m} \sum_{i=1}^{m} -\log_2 \frac{u_i}{U}, \quad m = \min(k, n), \quad u_i \text{ of } U \text{ users used item } i",
-    references=("vargas2011",),
-    working=Working("mean novelty of the recommended items"),
+@measure("Novelty", high=np.inf)
+@formula(
+    r"\frac{1}{m} \sum_{i=1}^{m} -\log_2 \frac{u_i}{U}, \quad m = \min(k, n), \quad u_i \text{ of } U \text{ users used item } i",
+    "vargas2011",
 )
+@working("mean novelty of the recommended items")
 def novelty(
     recommended: Recommended,
     *,
@@ -76,15 +75,9 @@ def novelty(
     return ratio(listing.sum(wanted * discount * worth), listing.sum(discount))
 
 
-@measure(
-    "Popularity",
-    "avg_rec_popularity",
-    "AvgRecPopularity",
-    high=np.inf,
-    better="neither",
-    formula=r"\frac{1}{m} \sum_{i=1}^{m} \text{uses of item } i, \quad m = \min(k, n)",
-    working=Working("mean uses of the recommended items"),
-)
+@measure("Popularity", "avg_rec_popularity", "AvgRecPopularity", high=np.inf, better="neither")
+@formula(r"\frac{1}{m} \sum_{i=1}^{m} \text{uses of item } i, \quad m = \min(k, n)")
+@working("mean uses of the recommended items")
 def popularity(recommended: Recommended, *, k: Cutoff = 10, normalize: bool = False) -> FloatArray:
     """How often the recommended items were used in training, on average over the top k: ARP of recommenders.
 
@@ -94,12 +87,9 @@ def popularity(recommended: Recommended, *, k: Cutoff = 10, normalize: bool = Fa
     return listing.mean(train.count[listing.doc] / (max(train.total, 1) if normalize else 1))
 
 
-@measure(
-    "APLT",
-    better="neither",
-    formula=r"\frac{|\{i \le m : \text{item } i \text{ in the long tail}\}|}{m}, \quad m = \min(k, n)",
-    working=Working("recommended items of the long tail / recommended items"),
-)
+@measure("APLT", better="neither")
+@formula(r"\frac{|\{i \le m : \text{item } i \text{ in the long tail}\}|}{m}, \quad m = \min(k, n)")
+@working("recommended items of the long tail / recommended items")
 def tail_share(
     recommended: Recommended,
     *,
@@ -117,14 +107,9 @@ def tail_share(
     return listing.mean(_in_tail(recommended, head, kind)[listing.doc])
 
 
-@measure(
-    "ACLT",
-    high=np.inf,
-    better="neither",
-    like="APLT",
-    formula=r"|\{i \le k : \text{item } i \text{ in the long tail}\}|",
-    working=Working("recommended items of the long tail"),
-)
+@measure("ACLT", high=np.inf, better="neither", like="APLT")
+@formula(r"|\{i \le k : \text{item } i \text{ in the long tail}\}|")
+@working("recommended items of the long tail")
 def tail_count(
     recommended: Recommended, *, k: Cutoff = 10, head: Tail = 0.8, kind: Head = "interactions"
 ) -> FloatArray:
@@ -148,13 +133,11 @@ def popular_items(popularity: Mapping[str, int], head: float = 0.8, kind: Head =
     return set(ordered[: int(np.searchsorted(so_far, head * sum(popularity.values()))) + 1])
 
 
-@measure(
-    "Serendipity",
-    formula=r"\frac{1}{m} \sum_{i=1}^{m} r_i \max \big( 0, p(i) - p(\pi_i) \big), \quad m = \min(k, n), \quad p(i) = \frac{N + 1 - i}{N}, \quad \pi_i \text{ the item's rank by popularity among } N \text{ items}",
-    working=Working(
-        "sum of max(chance by rank - chance by popularity, 0) over wanted items / recommended items"
-    ),
+@measure("Serendipity")
+@formula(
+    r"\frac{1}{m} \sum_{i=1}^{m} r_i \max \big( 0, p(i) - p(\pi_i) \big), \quad m = \min(k, n), \quad p(i) = \frac{N + 1 - i}{N}, \quad \pi_i \text{ the item's rank by popularity among } N \text{ items}"
 )
+@working("sum of max(chance by rank - chance by popularity, 0) over wanted items / recommended items")
 def serendipity(
     recommended: Recommended, *, k: Cutoff = 10, kind: Literal["popularity", "history"] = "popularity"
 ) -> FloatArray:
@@ -196,15 +179,12 @@ def _cosine(users_of: Mapping[str, frozenset[str]], one: str, other: str) -> flo
     return float(len(a & b) / np.sqrt(len(a) * len(b))) if a and b else 0.0
 
 
-@measure(
-    "pAUC",
-    "partial_auc",
-    "PartialAUC",
-    formula=r"\frac{1}{R} \sum_{i :\, r_i = 1} \max \Big( 1 - \frac{\sum_{j<i} (1 - r_j)}{k}, 0 \Big)",
-    references=("hiranandani2020",),
-    working=Working("wanted items above the first k others / (k · wanted items)"),
-    bounds="by rank at any depth",
+@measure("pAUC", "partial_auc", "PartialAUC", bounds="by rank at any depth")
+@formula(
+    r"\frac{1}{R} \sum_{i :\, r_i = 1} \max \Big( 1 - \frac{\sum_{j<i} (1 - r_j)}{k}, 0 \Big)",
+    "hiranandani2020",
 )
+@working("wanted items above the first k others / (k · wanted items)")
 def partial_auc(judged: Judged, *, k: Cutoff = 10, rel: Rel = 1) -> FloatArray:
     """The area under the ROC curve down to the k-th item that was not wanted (RecTools' PartialAUC).
 
@@ -214,15 +194,12 @@ def partial_auc(judged: Judged, *, k: Cutoff = 10, rel: Rel = 1) -> FloatArray:
     return ratio(hits.sum(_above_misses(hits, k)), judged.total(rel))
 
 
-@measure(
-    "PAP",
-    "pAp",
-    like="pAUC",
-    formula=r"\frac{1}{\min(k, R)} \sum_{i :\, r_i = 1,\, \sum_{j \le i} r_j \le k} \max \Big( 1 - \frac{\sum_{j<i} (1 - r_j)}{k}, 0 \Big)",
-    references=("hiranandani2020",),
-    working=Working("the first k wanted items above the first k others / (k · min(k, wanted items))"),
-    bounds="by rank at any depth",
+@measure("PAP", "pAp", like="pAUC", bounds="by rank at any depth")
+@formula(
+    r"\frac{1}{\min(k, R)} \sum_{i :\, r_i = 1,\, \sum_{j \le i} r_j \le k} \max \Big( 1 - \frac{\sum_{j<i} (1 - r_j)}{k}, 0 \Big)",
+    "hiranandani2020",
 )
+@working("the first k wanted items above the first k others / (k · min(k, wanted items))")
 def partial_auc_and_precision(judged: Judged, *, k: Cutoff = 10, rel: Rel = 1) -> FloatArray:
     """PAUC over the first k wanted items, divided by min(k, wanted items) (RecTools' PAP, Hiranandani et al. 2020).
 
@@ -239,12 +216,11 @@ def _above_misses(hits: Hits, k: int | None) -> FloatArray:
     return np.maximum(k - (hits.rank - hits.position()), 0) / k
 
 
-@measure(
-    "MCC",
-    low=-1,
-    formula=r"\frac{\mathrm{TP} \cdot \mathrm{TN} - \mathrm{FP} \cdot \mathrm{FN}}{\sqrt{k\, R\, (N - R)(N - k)}}, \quad \mathrm{TP} + \mathrm{FP} = k, \quad N \text{ items, at least } \mathrm{TP} + \mathrm{FP} + \mathrm{FN}",
-    working=Working("correlation of recommended and wanted over all items"),
+@measure("MCC", low=-1)
+@formula(
+    r"\frac{\mathrm{TP} \cdot \mathrm{TN} - \mathrm{FP} \cdot \mathrm{FN}}{\sqrt{k\, R\, (N - R)(N - k)}}, \quad \mathrm{TP} + \mathrm{FP} = k, \quad N \text{ items, at least } \mathrm{TP} + \mathrm{FP} + \mathrm{FN}"
 )
+@working("correlation of recommended and wanted over all items")
 def matthews(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
     """Matthews' correlation between being in the top k and being wanted, over all items of the catalogue (RecTools).
 
@@ -260,13 +236,9 @@ def matthews(recommended: Recommended, *, k: Cutoff = 10) -> FloatArray:
     return ratio(numerator, np.sqrt(np.maximum(squared, 0)))
 
 
-@measure(
-    "SufficientReco",
-    better="higher",
-    formula=r"[\, n \ge k \,]",
-    working=Working("1 if there are at least k items, else 0"),
-    bounds="monotone",
-)
+@measure("SufficientReco", better="higher", bounds="monotone")
+@formula(r"[\, n \ge k \,]")
+@working("1 if there are at least k items, else 0")
 def sufficient(judged: Judged, *, k: Cutoff = 10, deep: bool = False) -> FloatArray:
     """Whether a user got at least k items (RecTools).
 
@@ -277,25 +249,20 @@ def sufficient(judged: Judged, *, k: Cutoff = 10, deep: bool = False) -> FloatAr
     return filled if deep else np.floor(filled)
 
 
-@measure(
-    "CoveredUsers",
-    formula=r"[\, n > 0 \,]",
-    working=Working("1 if there is any item, else 0"),
-    bounds="monotone",
-)
+@measure("CoveredUsers", bounds="monotone")
+@formula(r"[\, n > 0 \,]")
+@working("1 if there is any item, else 0")
 def covered_users(judged: Judged) -> FloatArray:
     """Whether a user got any item (RecTools)."""
     return (judged.retrieved > 0).astype(np.float64)
 
 
-@measure(
-    "Calibration",
-    high=np.inf,
-    better="lower",
-    formula=r"\sum_c p(c) \ln \frac{p(c)}{(1-\alpha)\, q(c) + \alpha\, p(c)}, \quad p, q \text{ shares of group } c \text{ in the history and in the top } k, \ \alpha \text{ the smoothing}",
-    references=("steck2018",),
-    working=Working("sum of p ln(p / q) over the groups"),
+@measure("Calibration", high=np.inf, better="lower")
+@formula(
+    r"\sum_c p(c) \ln \frac{p(c)}{(1-\alpha)\, q(c) + \alpha\, p(c)}, \quad p, q \text{ shares of group } c \text{ in the history and in the top } k, \ \alpha \text{ the smoothing}",
+    "steck2018",
 )
+@working("sum of p ln(p / q) over the groups")
 def calibration(recommended: Recommended, *, k: Cutoff = 10, smoothing: Tail = 0.01) -> FloatArray:
     """How far the groups of the recommended items are from those of the user's history: the divergence of Steck (2018).
 

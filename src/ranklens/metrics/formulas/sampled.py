@@ -10,7 +10,7 @@ from ranklens.arrays import FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.views import Sampled, Stratified
 from ranklens.metrics import Cutoff, Rel, measure
-from ranklens.metrics.about import Working
+from ranklens.metrics.about import formula, working
 from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Judgments of a sample"
@@ -23,14 +23,13 @@ _EPSILON = 1e-5
 _STRATA = r"\hat R = \sum_d r_d N_{s(d)} / n_{s(d)}, \quad N_s, n_s \text{ pooled and sampled documents of stratum } s"
 
 
-@measure(
-    "xinfAP",
-    "extended_infAP",
-    formula=rf"\begin{{gathered}} \frac{{1}}{{\hat R}} \sum_{{i :\, r_i = 1}} \frac{{N_{{s(i)}}}}{{n_{{s(i)}}}} \cdot \frac{{1}}{{i}} \Big( 1 + \sum_s m_s \frac{{\rho_s + \varepsilon}}{{\nu_s + 3 \varepsilon}} \Big), \quad {_STRATA} \\ m_s, \nu_s, \rho_s \text{{ pooled, sampled and relevant ones above rank }} i, \ \varepsilon = 10^{{-5}} \end{{gathered}}",
-    references=("yilmaz2008",),
-    working=Working(
-        "sum of the estimated precision at each relevant document · what it stands for / relevant, as estimated"
-    ),
+@measure("xinfAP", "extended_infAP")
+@formula(
+    rf"\begin{{gathered}} \frac{{1}}{{\hat R}} \sum_{{i :\, r_i = 1}} \frac{{N_{{s(i)}}}}{{n_{{s(i)}}}} \cdot \frac{{1}}{{i}} \Big( 1 + \sum_s m_s \frac{{\rho_s + \varepsilon}}{{\nu_s + 3 \varepsilon}} \Big), \quad {_STRATA} \\ m_s, \nu_s, \rho_s \text{{ pooled, sampled and relevant ones above rank }} i, \ \varepsilon = 10^{{-5}} \end{{gathered}}",
+    "yilmaz2008",
+)
+@working(
+    "sum of the estimated precision at each relevant document · what it stands for / relevant, as estimated"
 )
 def extended_inferred_average_precision(pool: Stratified, *, rel: Rel = 1) -> FloatArray:
     """AP estimated from a pool in strata, each with its own rate of sampling (Yilmaz, Kanoulas and Aslam 2008).
@@ -53,15 +52,12 @@ def extended_inferred_average_precision(pool: Stratified, *, rel: Rel = 1) -> Fl
     return ratio(estimated, _relevant(pool.sampled, rel))
 
 
-@measure(
-    "infNDCG",
-    "inferred_nDCG",
-    "inf_nDCG",
-    high=np.inf,
-    formula=r"\begin{gathered} \frac{1}{\mathrm{DCG}^*} \sum_s \frac{m_s}{\nu_s} \sum_{i \le k,\, s(i) = s} \frac{\max(g_i, 0)}{\log_2 (i+1)}, \quad m_s, \nu_s \text{ pooled and sampled ones of stratum } s \text{ in the top } k \\ \mathrm{DCG}^* \text{ of } \big\lfloor \textstyle\sum_{d :\, g_d = g} N_{s(d)} / n_{s(d)} + 1/2 \big\rfloor \text{ documents of each grade } g \end{gathered}",
-    references=("yilmaz2008",),
-    working=Working("estimated DCG / DCG of the estimated ideal ranking"),
+@measure("infNDCG", "inferred_nDCG", "inf_nDCG", high=np.inf)
+@formula(
+    r"\begin{gathered} \frac{1}{\mathrm{DCG}^*} \sum_s \frac{m_s}{\nu_s} \sum_{i \le k,\, s(i) = s} \frac{\max(g_i, 0)}{\log_2 (i+1)}, \quad m_s, \nu_s \text{ pooled and sampled ones of stratum } s \text{ in the top } k \\ \mathrm{DCG}^* \text{ of } \big\lfloor \textstyle\sum_{d :\, g_d = g} N_{s(d)} / n_{s(d)} + 1/2 \big\rfloor \text{ documents of each grade } g \end{gathered}",
+    "yilmaz2008",
 )
+@working("estimated DCG / DCG of the estimated ideal ranking")
 def inferred_ndcg(
     pool: Stratified, *, k: Cutoff = None, rounding: Literal["nearest", "down"] = "nearest"
 ) -> FloatArray:
@@ -101,15 +97,13 @@ def _ideal(sampled: Sampled, k: int | None, rounding: float) -> FloatArray:
     return ideal
 
 
-@measure(
-    "statAP",
-    "stat_AP",
-    high=np.inf,
-    formula=r"\frac{1}{\hat R} \sum_{i :\, r_i = 1} \frac{1}{\pi_i} \cdot \frac{1}{i} \Big( 1 + \sum_{j < i} \frac{r_j}{\pi_j} \Big), \quad \hat R = \sum_d \frac{r_d}{\pi_d}, \quad \pi \text{ probability of being sampled}",
-    references=("pavlu2007",),
-    working=Working(
-        "sum of the estimated precision at each relevant document / its probability / relevant, as estimated"
-    ),
+@measure("statAP", "stat_AP", high=np.inf)
+@formula(
+    r"\frac{1}{\hat R} \sum_{i :\, r_i = 1} \frac{1}{\pi_i} \cdot \frac{1}{i} \Big( 1 + \sum_{j < i} \frac{r_j}{\pi_j} \Big), \quad \hat R = \sum_d \frac{r_d}{\pi_d}, \quad \pi \text{ probability of being sampled}",
+    "pavlu2007",
+)
+@working(
+    "sum of the estimated precision at each relevant document / its probability / relevant, as estimated"
 )
 def stat_average_precision(sample: Sampled, *, rel: Rel = 1) -> FloatArray:
     """AP estimated from documents that were drawn with known probabilities (Pavlu and Aslam 2007).

@@ -17,7 +17,7 @@ from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Above, Chance, Cutoff, Measure, Positive, Share, Within, measure, parse
-from ranklens.metrics.about import UNKNOWN_BOUNDS, Rule, Unbounded, Working
+from ranklens.metrics.about import UNKNOWN_BOUNDS, Rule, Unbounded, formula, noted, working
 from ranklens.metrics.formulas.cascade import MaxGrade, highest_grade
 from ranklens.metrics.formulas.ratio import ratio
 from ranklens.metrics.parameters import declare
@@ -160,8 +160,6 @@ _READS_ON = Unbounded(
 def _model(
     name: str,
     *aliases: str,
-    formula: str,
-    references: tuple[str, ...],
     attention: bool = False,
     cost: bool = False,
     bounds: Rule | Unbounded = UNKNOWN_BOUNDS,
@@ -169,20 +167,14 @@ def _model(
     """Register a model of the user as a measure, whose parameters are those of the model, then those that all models share."""
 
     def register(model: Model) -> Model:
-        register_measure = measure(
-            name,
-            *aliases,
-            high=np.inf,
-            like=None if name == "INST" else "INST",
-            formula=formula,
-            references=references,
-            working=Working("what is expected of the user, by the chance to go on from each rank"),
-            bounds=bounds,
-        )
         _, *own = inspect.signature(model).parameters.values()
         values = _measured(model, own, attention=attention, has_cost=cost)
         values.__module__, values.__qualname__ = model.__module__, model.__qualname__
-        register_measure(values)
+        latex, references = noted(model)[0]
+        formula(latex, *references)(values)
+        working("what is expected of the user, by the chance to go on from each rank")(values)
+        like = None if name == "INST" else "INST"
+        measure(name, *aliases, high=np.inf, like=like, bounds=bounds)(values)
         return model
 
     return register
@@ -212,11 +204,11 @@ def _measured(
     return values
 
 
-@_model(
-    "INST",
-    formula=_MODEL
-    + r"\left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2, \quad T_i = T - \sum_{j \le i} g_j",
-    references=("moffat2015", *_CWL),
+@_model("INST")
+@formula(
+    _MODEL + r"\left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2, \quad T_i = T - \sum_{j \le i} g_j",
+    "moffat2015",
+    *_CWL,
 )
 def inst(seen: Seen, *, T: Goal = 1.0) -> FloatArray:
     """A user who wants the gain T and grows less patient as it comes closer (Moffat et al. 2015).
@@ -236,61 +228,40 @@ def inst(seen: Seen, *, T: Goal = 1.0) -> FloatArray:
     return ((wish - 1) / wish) ** 2
 
 
-@_model(
-    "INSQ",
-    formula=_MODEL + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2",
-    references=("moffat2012", *_CWL),
-    bounds=_READS_ON,
-)
+@_model("INSQ", bounds=_READS_ON)
+@formula(_MODEL + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2", "moffat2012", *_CWL)
 def insq(seen: Seen, *, T: Goal = 1.0) -> FloatArray:
     """A user who wants the gain T and grows more patient with each rank (Moffat et al. 2012)."""
     wish = seen.rank + 2 * T
     return ((wish - 1) / wish) ** 2
 
 
-@_model(
-    "BPM",
-    formula=_MODEL + r"[\, \textstyle\sum_{j \le i} g_j < T \text{ and } i < k \,]",
-    references=("zhang2017", *_CWL),
-)
+@_model("BPM")
+@formula(_MODEL + r"[\, \textstyle\sum_{j \le i} g_j < T \text{ and } i < k \,]", "zhang2017", *_CWL)
 def bpm(seen: Seen, *, T: Goal = 1.0, k: Cutoff = 10) -> FloatArray:
     """A user who stops with the gain T, or after k documents (Zhang et al. 2017, static)."""
     return ((seen.so_far < T) & (seen.spent < (k or np.inf))).astype(np.float64)
 
 
-@_model(
-    "SDCG",
-    formula=r"\frac{\sum_{i=1}^{k} g_i / \log_2 (i+1)}{\sum_{i=1}^{k} 1 / \log_2 (i+1)}",
-    references=("jarvelin2002", *_CWL),
-    bounds="monotone",
-)
+@_model("SDCG", bounds="monotone")
+@formula(r"\frac{\sum_{i=1}^{k} g_i / \log_2 (i+1)}{\sum_{i=1}^{k} 1 / \log_2 (i+1)}", "jarvelin2002", *_CWL)
 def sdcg(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
     """DCG at k, scaled so that k documents of the highest grade have 1 (cwl_eval calls it NDCG)."""
     return np.where(seen.rank < (k or np.inf), np.log2(seen.rank + 1) / np.log2(seen.rank + 2), 0.0)
 
 
-@_model(
-    "TBG",
-    attention=True,
-    cost=True,
-    formula=_MODEL + r"2^{-c_i / h}, \quad c_i \text{ the cost, } h \text{ the half-life}",
-    references=("smucker2012", *_CWL),
-    bounds=_READS_ON,
-)
+@_model("TBG", attention=True, cost=True, bounds=_READS_ON)
+@formula(_MODEL + r"2^{-c_i / h}, \quad c_i \text{ the cost, } h \text{ the half-life}", "smucker2012", *_CWL)
 def time_biased_gain(seen: Seen, *, halflife: Positive = 224) -> FloatArray:
     """A user whose interest halves in ``halflife`` units of ``cost`` (Smucker and Clarke 2012)."""
     return _normalised(np.exp2(-seen.before / halflife))
 
 
-@_model(
-    "UMeasure",
-    "U_measure",
-    "U-measure",
-    attention=True,
-    cost=True,
-    formula=r"\frac{\sum_i g_i \max(0, 1 - c_{<i} / L)}{\sum_i \max(0, 1 - c_{<i} / L)}, \quad i < D, \quad c_{<i} \text{ the cost of the documents above}",
-    references=("sakai2013", *_CWL),
-    bounds=_READS_ON,
+@_model("UMeasure", "U_measure", "U-measure", attention=True, cost=True, bounds=_READS_ON)
+@formula(
+    r"\frac{\sum_i g_i \max(0, 1 - c_{<i} / L)}{\sum_i \max(0, 1 - c_{<i} / L)}, \quad i < D, \quad c_{<i} \text{ the cost of the documents above}",
+    "sakai2013",
+    *_CWL,
 )
 def u_measure(seen: Seen, *, L: Positive = 1000) -> FloatArray:
     """A user whose interest falls evenly to 0 after L units of ``cost`` (Sakai and Dou 2013)."""
@@ -298,11 +269,12 @@ def u_measure(seen: Seen, *, L: Positive = 1000) -> FloatArray:
     return _normalised(np.where(seen.rank < len(seen.rank), fading, 0.0))
 
 
-@_model(
-    "IFT",
-    formula=_MODEL
+@_model("IFT")
+@formula(
+    _MODEL
     + r"\frac{b_1 e^{(T - G_i) R_1}}{1 + b_1 e^{(T - G_i) R_1}} \cdot \frac{1}{1 + b_2 e^{(A - G_i / c_i) R_2}}, \quad G_i, c_i \text{ gain and cost down to } i",
-    references=("azzopardi2018", *_CWL),
+    "azzopardi2018",
+    *_CWL,
 )
 def information_foraging(
     seen: Seen,
@@ -327,51 +299,38 @@ def information_foraging(
     return found
 
 
-@_model(
-    "NERR8",
-    formula=_MODEL + r"(1 - g_i)\, [i < k]",
-    references=("azzopardi2021",),
-)
+@_model("NERR8")
+@formula(_MODEL + r"(1 - g_i)\, [i < k]", "azzopardi2021")
 def nerr8(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
     """Nearly ERR, equation 8 (Azzopardi et al. 2021): goes on down to k unless satisfied by the gain."""
     return (seen.rank < (k or np.inf)) * (1 - seen.gain)
 
 
-@_model(
-    "NERR9",
-    formula=_MODEL + r"(1 - g_i)\, \frac{i}{i+1}\, [i < k]",
-    references=("azzopardi2021",),
-)
+@_model("NERR9")
+@formula(_MODEL + r"(1 - g_i)\, \frac{i}{i+1}\, [i < k]", "azzopardi2021")
 def nerr9(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
     """Nearly ERR, equation 9: NERR8 with the chance rank / (rank + 1) to go on."""
     return (seen.rank < (k or np.inf)) * seen.rank / (seen.rank + 1) * (1 - seen.gain)
 
 
-@_model(
-    "NERR10",
-    formula=_MODEL + r"p\, (1 - g_i)",
-    references=("azzopardi2021",),
-)
+@_model("NERR10")
+@formula(_MODEL + r"p\, (1 - g_i)", "azzopardi2021")
 def nerr10(seen: Seen, *, p: Chance = 0.9) -> FloatArray:
     """Nearly ERR, equation 10: goes on with chance p, as in RBP, unless satisfied."""
     return p * (1 - seen.gain)
 
 
-@_model(
-    "NERR11",
-    formula=_MODEL + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
-    references=("azzopardi2021",),
-)
+@_model("NERR11")
+@formula(_MODEL + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)", "azzopardi2021")
 def nerr11(seen: Seen, *, T: Goal = 1.0) -> FloatArray:
     """Nearly ERR, equation 11: goes on as in INSQ, unless satisfied."""
     return insq(seen, T=T) * (1 - seen.gain)
 
 
-@_model(
-    "TrAP",
-    attention=True,
-    formula=r"\frac{1}{R} \sum_i \frac{g_i}{i} \sum_{j \le i} g_j, \quad R \text{ documents have a grade above 0}",
-    references=_CWL,
+@_model("TrAP", attention=True)
+@formula(
+    r"\frac{1}{R} \sum_i \frac{g_i}{i} \sum_{j \le i} g_j, \quad R \text{ documents have a grade above 0}",
+    *_CWL,
 )
 def trap(seen: Seen) -> FloatArray:
     """Average precision as a user model, whose attention at each rank is the precision there."""
@@ -381,11 +340,12 @@ def trap(seen: Seen) -> FloatArray:
     return share
 
 
-@_model(
-    "BPMD",
-    formula=_MODEL
+@_model("BPMD")
+@formula(
+    _MODEL
     + r"[\, \textstyle\sum_{j \le i} g_j < T + h_b s_i \text{ and } i < k + h_c s_i \,], \quad s_i = \sum_{j<i} (g_j - m), \quad m \text{ the median gain}",
-    references=("zhang2017", *_CWL),
+    "zhang2017",
+    *_CWL,
 )
 def dynamic_bpm(
     seen: Seen, *, T: Goal = 1.0, k: Cutoff = 10, hb: Rate = 1.0, hc: Rate = 1.0, median: Share = 0.5
@@ -399,22 +359,16 @@ def dynamic_bpm(
     return goes_on.astype(np.float64)
 
 
-@_model(
-    "NPV",
-    formula=_MODEL + r"\frac{1}{1 + \text{rate}}",
-    references=_CWL,
-    bounds=_READS_ON,
-)
+@_model("NPV", bounds=_READS_ON)
+@formula(_MODEL + r"\frac{1}{1 + \text{rate}}", *_CWL)
 def net_present_value(seen: Seen, *, rate: Positive = 0.1) -> FloatArray:
     """RBP in terms of economics: what comes a document later is worth 1 / (1 + rate) of what it is worth now (Azzopardi et al. 2019)."""
     return np.full(seen.gain.shape, 1 / (1 + rate))
 
 
-@_model(
-    "SET",
-    formula=_MODEL + r"\frac{(i+2)^\beta - (i+1)^\beta}{(i+1)^\beta - i^\beta}\, [i < k]",
-    references=("azzopardi2014", *_CWL),
-    bounds="monotone",
+@_model("SET", bounds="monotone")
+@formula(
+    _MODEL + r"\frac{(i+2)^\beta - (i+1)^\beta}{(i+1)^\beta - i^\beta}\, [i < k]", "azzopardi2014", *_CWL
 )
 def search_economics(seen: Seen, *, beta: Share = 0.5, k: Cutoff = 10) -> FloatArray:
     """Search economic theory: k documents that are all relevant are worth k^beta in total (Azzopardi 2014)."""
@@ -423,32 +377,22 @@ def search_economics(seen: Seen, *, beta: Share = 0.5, k: Cutoff = 10) -> FloatA
     return np.where(seen.rank < (k or np.inf), ratio(next_steps, steps), 0.0)
 
 
-@_model(
-    "P_CWL",
-    formula=_MODEL + r"[i < k]",
-    references=_CWL,
-    bounds="monotone",
-)
+@_model("P_CWL", bounds="monotone")
+@formula(_MODEL + r"[i < k]", *_CWL)
 def precision_model(seen: Seen, *, k: Cutoff = 10) -> FloatArray:
     """Precision as a user model: a user who looks at k documents. Also ``P(expect=ETU)@k`` and the like."""
     return (seen.rank < (k or np.inf)).astype(np.float64)
 
 
-@_model(
-    "RR_CWL",
-    formula=_MODEL + r"\Big[ \textstyle\sum_{j \le i} g_j = 0 \Big]",
-    references=_CWL,
-)
+@_model("RR_CWL")
+@formula(_MODEL + r"\Big[ \textstyle\sum_{j \le i} g_j = 0 \Big]", *_CWL)
 def reciprocal_rank_model(seen: Seen) -> FloatArray:
     """Reciprocal rank as a user model: a user who stops at the first gain. Also ``RR(expect=ED)`` and the like."""
     return np.where(seen.so_far == 0, 1.0, 0.0)
 
 
-@_model(
-    "AP_CWL",
-    formula=_MODEL + r"\frac{\sum_{j > i} g_j / j}{\sum_{j \ge i} g_j / j}",
-    references=_CWL,
-)
+@_model("AP_CWL")
+@formula(_MODEL + r"\frac{\sum_{j > i} g_j / j}{\sum_{j \ge i} g_j / j}", *_CWL)
 def average_precision_model(seen: Seen) -> FloatArray:
     """Average precision as a user model: the chance to go on is the share of gain / rank that is still to come. Also ``AP(expect=ED)`` and the like.
 
@@ -459,12 +403,8 @@ def average_precision_model(seen: Seen) -> FloatArray:
     return ratio(np.append(to_come[:, 1:], np.zeros((len(worth), 1)), axis=1), to_come)
 
 
-@_model(
-    "RBP_CWL",
-    formula=_MODEL + r"p",
-    references=("moffat2008", *_CWL),
-    bounds=_READS_ON,
-)
+@_model("RBP_CWL", bounds=_READS_ON)
+@formula(_MODEL + r"p", "moffat2008", *_CWL)
 def rank_biased_model(seen: Seen, *, p: Chance = 0.8) -> FloatArray:
     """Rank-biased precision as a user model: a user who goes on with chance p. Also ``RBP(expect=ETU)`` and the like."""
     return np.full(seen.gain.shape, p)
