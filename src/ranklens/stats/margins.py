@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Decision = Literal["better", "no worse", "equivalent", "worse", "undecided"]
 _NO_SKEW = 1e-3
-_LARGER = 4.0  # over the number of queries: how much larger the loss is that they do not show. Chosen by simulation, see docs/statistics.md.
+_LARGER = 4.0  # over the number of queries: how much larger the loss is that they do not show. Chosen by simulation, see docs/simulation.md.
 DECISIONS: tuple[Decision, ...] = ("better", "no worse", "equivalent", "worse", "undecided")
 
 
