@@ -543,6 +543,18 @@ def test_the_history_is_not_kept_in_an_input(place, capsys, monkeypatch, target)
     assert kept(place) == before
 
 
+@pytest.mark.parametrize("command", ["gate --config bench.yaml", "bench bench.yaml", "gate 'RR >= 0.1' --qrels qrels.txt --run mine.txt"])  # fmt: skip
+def test_an_old_verdict_does_not_pass_for_a_new_one(place, capsys, command):
+    Path("bench.yaml").write_text(of_runs("gates: [RR >= 0.1]", "{mine: mine.txt}"))
+    Path("mine.txt").write_text(trec(QUERIES))
+    written = ["--junit", "gate.xml", *(["-o", "gate.json"] if command.startswith("gate") else [])]
+    assert run(capsys, *shlex.split(command), *written)[0] == 0
+    assert 'failures="0"' in Path("gate.xml").read_text()
+    Path("mine.txt").write_text("q0 Q0 a 1")
+    assert run(capsys, *shlex.split(command), *written)[0] == 2
+    assert [Path(name).read_text() for name in written[1::2]] == [""] * (len(written) // 2)
+
+
 def test_no_gate_is_no_pass_in_annotations(place, capsys):
     Path("bench.yaml").write_text(of_runs("", "{mine: good.txt}"))
     status, out, _ = run(capsys, "bench", "bench.yaml", "--format", "github")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.commands import Argument
-from ranklens.data.files.output import check_outputs, write_text
+from ranklens.data.files.output import check_outputs, clear, write_text
 from ranklens.errors import InputError
 from ranklens.options import Description
 from ranklens.process import CheckFailed, reader_may_leave, say, say_result
@@ -81,6 +81,7 @@ def bench(
     loaded = load(config)
     check_outputs([output, junit, *outputs(loaded)], inputs(loaded))
     refuse_inputs(inputs(loaded))
+    clear(junit)
     with queries_in_common():
         result = measure(loaded, asking)
     # Before the files of the configuration, of which one may not be writable.

@@ -182,6 +182,7 @@ def gate(
     if config is not None:
         found = _by_config(config, held, asking, [file for file in (output, junit) if file is not None])
     else:
+        out.clear(output, junit)
         found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, reading)
     if found is not None:
         _for_ci(found, junit)
@@ -277,6 +278,7 @@ def _by_config(path: Path, held: _Held, asking: Asking, written: Sequence[Path])
     frozen = [Path(place)] if held.update and place is not None and not place.startswith(HISTORY) else []
     out.check_outputs([*written, *frozen], inputs(loaded, update=held.update))
     refuse_inputs(inputs(loaded))
+    out.clear(*written)
     if not loaded.rules:
         raise InputError(f"{path}: there is no gate to check; set gates, or write a rule.")
     with queries_in_common():

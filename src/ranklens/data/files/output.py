@@ -43,6 +43,13 @@ def check_outputs(paths: Iterable[Path | None], inputs: Iterable[str | Path | No
                 raise InputError(f"{path} would be written twice, also as {other}; choose another name.")
 
 
+def clear(*paths: Path | None) -> None:
+    """Empty the files of an earlier call, so that they do not pass for the verdict of a call that ends without one."""
+    for path in paths:
+        if path is not None and path.is_file() and not is_stream(path):
+            os.truncate(path, 0)
+
+
 def _identities(path: Path) -> Iterator[str]:
     """What two names of one file have in common.
 
