@@ -553,3 +553,15 @@ def test_unanswerable_questions_are_counted(tmp_path):
     data = {"qrels": tmp_path / "golden.jsonl", "runs": {"mine": tmp_path / "log.jsonl"}}
     outcome = run_config({"data": data, "gates": ["RR >= 0.9"]}).outcome
     assert "10 unanswerable questions excluded." in outcome.notes
+
+
+def test_queries_that_count_as_one_are_counted():
+    qrels = {f"q{i}": {"a": int(i < 5)} for i in range(30)}
+    bad = rl.evaluate(qrels, {query: ["b"] for query in qrels} | {"q0": ["a"]}, "RR", empty="one")
+    assert "run: 25 queries without relevant documents counted as 1." in rl.gate(bad, "RR >= 0.8").notes
+
+
+@pytest.mark.parametrize("rules", [None, 5, True])
+def test_what_are_no_rules(rules):
+    with pytest.raises(InputError, match="is not a list of rules"):
+        rl.gate(PERFECT, rules)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.errors import InputError, InPython, Option, nearest
+from ranklens.errors import Given, InputError, InPython, Option, nearest
 from ranklens.guard.baselines import Baseline
 from ranklens.guard.context import MIN_CHECKED, GateTerms, Pair, UncheckedError, share_of
 from ranklens.guard.deciding import change_interval, decide
@@ -65,6 +65,8 @@ def gate(
     >>> [loss.query for loss in outcome.failed[0].lost]
     ['q3', 'q7']
     """
+    if not isinstance(rules, (str, Rule, Iterable)):
+        raise InputError(Given("rules", rules), " is not a list of rules, such as ['nDCG@10 >= 0.4'].")
     wanted = [Rule.parse(rule) for rule in ([rules] if isinstance(rules, (str, Rule)) else rules)]
     if not wanted:
         raise InputError("There is no rule to check; pass at least one, such as 'nDCG@10 >= 0.4'.")
@@ -123,6 +125,11 @@ def check_each(asked: Iterable[tuple[Rule, Record]], terms: GateTerms) -> Outcom
         f"{record.system}: {len(record.queries):,} of {counted(record.expected, 'query')} were checked; the others were not answered."
         for record in records.values()
         if record.left_out
+    ]
+    notes += [
+        f"{record.system}: {counted(record.ones, 'query')} without relevant documents counted as 1."
+        for record in records.values()
+        if record.ones
     ]
     unanswerable = max((record.unanswerable for record in records.values()), default=0)
     if unanswerable:

@@ -45,6 +45,7 @@ class Record:
     missing: int = 0  # judged queries without an answer; like those below, not kept
     left_out: int = 0  # judged queries that the policy leaves out because they were not answered
     unanswerable: int = 0  # queries without an answer on purpose
+    ones: int = 0  # queries that count as 1 whatever is retrieved, as nothing is relevant
     timed: int = 0  # queries whose latency is known
     untimed: int = 0  # answered queries whose latency is not
     errors: Mapping[str, str] = field(default_factory=dict, repr=False)  # of failed calls; not kept
@@ -84,6 +85,7 @@ class Record:
             missing=applied.missing,
             left_out=absent if skipped else 0,
             unanswerable=applied.unanswerable,
+            ones=_ones(scores),
             timed=number,
             untimed=max(answered - number, 0),
             errors=errors or {},
@@ -145,6 +147,11 @@ def _logged(scores: Scores) -> Any:
         return None if known is None else known.run
     names = Names.of(known.columns, known.match)
     return open_collection(known.qrels, {"run": known.run}, names=names).with_logs().runs["run"]
+
+
+def _ones(scores: Scores) -> int:
+    counts = scores.account().ones if scores.policy.empty == "one" else None
+    return max((counts or {}).values(), default=0)
 
 
 def _knows_failures(run: Any, scores: Scores) -> bool:
