@@ -196,7 +196,7 @@ def _draw(
     name, measure, file = plan
     width, highlight = look
     points = float(width) if width is not None and width.replace(".", "", 1).isdecimal() else width
-    figure = figures.Figure.of(points, width is None, None, highlight or None)
+    figure = figures.Figure.checked(points, width is None, None, highlight or None)
     with figures.drawn_as(figure):
         charts.save(charts.draw(found, name, *pair, measure), file)
 

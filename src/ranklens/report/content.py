@@ -325,8 +325,9 @@ def _queries(comparison: Comparison, queries: object) -> bytes:
     columns: dict[str, Json] = {"ids": ids}
     if queries is not None:
         text_of = texts(queries, ids, "queries")
-        found = map(text_of.get, ids)
-        columns["texts"] = ["" if text is None else f"{text.title} {text.text}".strip() for text in found]
+        columns["texts"] = [
+            "" if text is None else f"{text.title} {text.text}".strip() for text in map(text_of.get, ids)
+        ]
     if comparison.slice_of is not None:
         place = {part.name: i for i, part in enumerate(comparison.slices)}
         columns["slices"] = [place.get(comparison.slice_of.get(query, ""), -1) for query in ids]

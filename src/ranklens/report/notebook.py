@@ -50,7 +50,7 @@ class _SelfContained(alt.TopLevelMixin):
         again: Callable[[], Chart] | None = self.__dict__.get("_again")
         if again is None:
             raise InputError("This chart was changed after it was drawn; call figure() first.")
-        with drawn_as(Figure.of(width, title, systems, highlight)):
+        with drawn_as(Figure.checked(width, title, systems, highlight)):
             return again()
 
 

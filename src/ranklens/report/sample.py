@@ -25,7 +25,7 @@ def sample(comparison: Comparison) -> Comparison:
         return comparison
     places = np.sort(np.random.default_rng(comparison.seed).choice(n, most, replace=False))
     ids = tuple(aligned.query_ids[place] for place in places.tolist())
-    kept = frozenset(ids)
+    drawn = frozenset(ids)
     return replace(
         comparison,
         aligned=replace(
@@ -34,7 +34,7 @@ def sample(comparison: Comparison) -> Comparison:
             values={name: values[:, places] for name, values in aligned.values.items()},
         ),
         errors={
-            system: {query: error for query, error in errors.items() if query in kept}
+            system: {query: error for query, error in errors.items() if query in drawn}
             for system, errors in comparison.errors.items()
         },
     )

@@ -190,16 +190,16 @@ async def _ask(
 
 
 @contextmanager
-def _reporting(wanted: Progress, total: int, calls: int) -> Iterator[Callable[..., None]]:
+def _reporting(asked: Progress, total: int, calls: int) -> Iterator[Callable[..., None]]:
     """A function to call with how many results have come in; the bar follows the calls of metrics that are not RankLens's."""
     done = 0
-    with progress("Metrics", calls, wanted is True) as bar:
+    with progress("Metrics", calls, asked is True) as bar:
 
         def tell(number: int, *, failed: bool | None = None) -> None:
             nonlocal done
             done += number
-            if callable(wanted):
-                wanted(done, total)
+            if callable(asked):
+                asked(done, total)
             if failed is not None:
                 bar.advance(failed=failed)
 

@@ -102,16 +102,16 @@ def reranking_improvement(
     >>> result.before, result.after, round(result.improvement, 1)
     (0.75, 1.0, 33.3)
     """
-    wanted = _one_mean(measure)
+    one = _one_mean(measure)
     chosen = make_policy(policy, options)
-    old, new = (evaluate(qrels, run, wanted, chosen) for run in (before, after))
+    old, new = (evaluate(qrels, run, one, chosen) for run in (before, after))
     name = str(old.measures[0])
     by_query = dict(zip(new.queries, new[name].tolist(), strict=True))
     pairs = [(x, by_query[q]) for q, x in zip(old.queries, old[name].tolist(), strict=True) if q in by_query]
     if not pairs:
         raise InputError("The two runs have no evaluated query in common; give two runs of the same queries.")
     first, second = zip(*pairs, strict=True)
-    low, high = wanted.definition.low, wanted.definition.high
+    low, high = one.definition.low, one.definition.high
     mean_before, mean_after = sum(first) / len(pairs), sum(second) / len(pairs)
     around = relative_interval(first, second, level=level, rng=rng) if mean_before > 0 else None
     return RerankingResult(
@@ -122,7 +122,7 @@ def reranking_improvement(
         improvement=100 * (mean_after - mean_before) / mean_before if mean_before > 0 else None,
         interval=around and replace(around, low=100 * around.low, high=100 * around.high),
         effect=effect_size(
-            first, second, level=level, bounds=Bounds(low, high), better=wanted.definition.better
+            first, second, level=level, bounds=Bounds(low, high), better=one.definition.better
         ),
         test=paired_test(first, second, method=test, rng=rng),
     )
@@ -198,7 +198,7 @@ def k_sweep(
     >>> sweep.first_stage, [(p.k, p.recall, p.mean) for p in sweep.points]
     (0.3333333333333333, [(2, 0.0, 0.3333333333333333), (3, 1.0, 1.0)])
     """
-    wanted, depths = _one_mean(measure), sorted({*ks})
+    one, depths = _one_mean(measure), sorted({*ks})
     if not depths or any(not isinstance(k, int) or isinstance(k, bool) or k < 1 for k in depths):
         raise InputError(f"ks={list(ks)!r} is not allowed; they are whole numbers from 1.")
     chosen = make_policy(policy, options)
@@ -220,7 +220,7 @@ def k_sweep(
     else:
         run = _by_query(ranking(qrels, reranked, listed))
         reranker, note = (lambda top: _in_order(top, run)), _left_out(first, run, depths[-1])
-    alone = evaluate(qrels, first, wanted, listed)
+    alone = evaluate(qrels, first, one, listed)
     (name,) = map(str, alone.measures)
     recalls = evaluate(qrels, first, [f"R@{k}" for k in depths], listed).mean.values()
     grade = {(q, doc): grade or 0.0 for q, doc, grade in rows.select("query", "doc", "grade").iter_rows()}
@@ -230,19 +230,19 @@ def k_sweep(
 
     points = []
     for k, recall in zip(depths, recalls, strict=True):
-        scores = evaluate(qrels, _rerank(first, k, reranker), wanted, listed)
-        best = evaluate(qrels, _rerank(first, k, by_grade), wanted, listed)
+        scores = evaluate(qrels, _rerank(first, k, reranker), one, listed)
+        best = evaluate(qrels, _rerank(first, k, by_grade), one, listed)
         points.append(KPoint(k, recall, scores.mean[name], scores.interval(name), best.mean[name]))
     return KSweep(name, alone.mean[name], alone.interval(name), tuple(points), alone.note + note)
 
 
 def _one_mean(measure: str | Measure) -> Measure:
-    wanted = parse_many(measure)
-    if len(wanted) != 1 or wanted[0].definition.aggregate != "mean":
+    measures = parse_many(measure)
+    if len(measures) != 1 or measures[0].definition.aggregate != "mean":
         raise MeasureError(
             f"measure={str(measure)!r} is not allowed; pass one measure that is averaged, such as 'nDCG@10'."
         )
-    return wanted[0]
+    return measures[0]
 
 
 def _by_query(rows: pl.DataFrame) -> Rankings:

@@ -103,26 +103,26 @@ def routing_accuracy(expected: object, actual: object, *, level: float = 0.95) -
     0.75
     """
     pairs, ignored = _side_by_side(expected, actual, "expected", "actual")
-    routes = [(_experts(wanted), _experts(chosen)) for _, wanted, chosen in pairs]
-    for (query, _, _), (wanted, _) in zip(pairs, routes, strict=True):
-        if not wanted:
+    routes = [(_experts(right), _experts(chosen)) for _, right, chosen in pairs]
+    for (query, _, _), (right, _) in zip(pairs, routes, strict=True):
+        if not right:
             raise InputError(f"expected: query {query!r} has no expert; leave it out, or name one.")
-    accuracy = sum(len(wanted & chosen) / len(wanted | chosen) for wanted, chosen in routes) / len(routes)
+    accuracy = sum(len(right & chosen) / len(right | chosen) for right, chosen in routes) / len(routes)
     times_expected, times_chosen, times_correct = Counter[str](), Counter[str](), Counter[str]()
-    for wanted, chosen in routes:
-        times_expected.update(wanted)
+    for right, chosen in routes:
+        times_expected.update(right)
         times_chosen.update(chosen)
-        times_correct.update(wanted & chosen)
+        times_correct.update(right & chosen)
     return RoutingResult(
         accuracy,
         share_interval(accuracy, len(routes), level=level),
         len(routes),
-        dict(Counter((_label(wanted), _label(chosen)) for wanted, chosen in routes)),
+        dict(Counter((_label(right), _label(chosen)) for right, chosen in routes)),
         tuple(
             ExpertResult(name, times_expected[name], times_chosen[name], times_correct[name])
             for name in sorted({*times_expected, *times_chosen})
         ),
-        sum(wanted == chosen for wanted, chosen in routes) / len(routes),
+        sum(right == chosen for right, chosen in routes) / len(routes),
         ignored,
     )
 
@@ -213,8 +213,8 @@ def gate_efficiency(needed: object, retrieved: object, *, level: float = 0.95) -
     """
     pairs, ignored = _side_by_side(needed, retrieved, "needed", "retrieved")
     counts = Counter(
-        (_yes_or_no(wanted, query, "needed"), _yes_or_no(done, query, "retrieved"))
-        for query, wanted, done in pairs
+        (_yes_or_no(right, query, "needed"), _yes_or_no(done, query, "retrieved"))
+        for query, right, done in pairs
     )
     n, skipped = len(pairs), counts[False, False]
     around = share_interval(skipped / n, n, level=level)

@@ -42,14 +42,14 @@ class Figure:
     highlight: tuple[str, ...] | None = None
 
     @classmethod
-    def of(
+    def checked(
         cls,
         width: str | float | None,
         title: bool,
         systems: Sequence[str] | None,
         highlight: str | Sequence[str] | None,
     ) -> Figure:
-        """What was asked for, checked."""
+        """What was asked for, if it can be drawn."""
         if isinstance(width, str) and width not in WIDTHS:
             raise InputError(f"width={width!r}: {nearest(width, WIDTHS)} A number is a width in points.")
         points = WIDTHS[width] if isinstance(width, str) else width
