@@ -52,8 +52,8 @@ def registered(name: str) -> Measure | None:
 
 def leaderboard(comparison: Comparison, measure: str) -> pl.DataFrame:
     """``system, mean, low, high, group, n``, the best system first."""
-    rows = [comparison.result(measure, system) for system in comparison.ranked(measure)]
-    return _table({**_means(rows), "group": [r.group for r in rows], "n": [r.n for r in rows]})
+    results = [comparison.result(measure, system) for system in comparison.ranked(measure)]
+    return _table([{**_mean(r), "group": r.group, "n": r.n} for r in results])
 
 
 def differences(comparison: Comparison, measure: str) -> pl.DataFrame:
@@ -65,18 +65,14 @@ def differences(comparison: Comparison, measure: str) -> pl.DataFrame:
         raise InputError(
             "This chart shows pairs of systems, but only one was evaluated; compare at least two."
         )
+    quantity = comparison.quantity(measure)
     return _table(
-        {
-            "pair": [f"{p.b} − {p.a}" for p in pairs],
-            "a": [p.a for p in pairs],
-            "b": [p.b for p in pairs],
-            "difference": [p.difference for p in pairs],
-            "low": [p.interval.low for p in pairs],
-            "high": [p.interval.high for p in pairs],
-            "margin": [margin_size(p) for p in pairs],
-            "label": [wording.in_a_word(p, comparison.quantity(measure)) for p in pairs],
-        }
-    )
+        [
+            {"pair": f"{p.b} − {p.a}", "a": p.a, "b": p.b, "difference": p.difference, "low": p.interval.low,
+             "high": p.interval.high, "margin": margin_size(p), "label": wording.in_a_word(p, quantity)}
+            for p in pairs
+        ]
+    )  # fmt: skip
 
 
 def margin_size(pair: PairResult) -> float | None:
@@ -101,9 +97,8 @@ def slices(comparison: Comparison, measure: str) -> pl.DataFrame:
     """``slice, n, system, mean, low, high``; refused where the comparison was made without slices."""
     if not comparison.slices:
         raise InputError("This comparison has no slices; pass the slice of each query: compare(…, by=…).")
-    rows = [(part, r) for part in comparison.slices for r in part.results if r.measure == measure]
-    means = _means([r for _, r in rows])
-    return _table({"slice": [part.name for part, _ in rows], "n": [r.n for _, r in rows], **means})
+    results = [(part.name, r) for part in comparison.slices for r in part.results if r.measure == measure]
+    return _table([{"slice": name, "n": r.n, **_mean(r)} for name, r in results])
 
 
 def significance(comparison: Comparison, measure: str) -> pl.DataFrame:
@@ -115,13 +110,10 @@ def significance(comparison: Comparison, measure: str) -> pl.DataFrame:
         )
     both = [(p.a, p.b, p.difference, p) for p in pairs] + [(p.b, p.a, -p.difference, p) for p in pairs]
     return _table(
-        {
-            "a": [a for a, _, _, _ in both],
-            "b": [b for _, b, _, _ in both],
-            "difference": [d for _, _, d, _ in both],
-            "adjusted_p": [p.adjusted_p for *_, p in both],
-            "significant": [p.significant for *_, p in both],
-        }
+        [
+            {"a": a, "b": b, "difference": d, "adjusted_p": p.adjusted_p, "significant": p.significant}
+            for a, b, d, p in both
+        ]
     )
 
 
@@ -152,7 +144,7 @@ def first_relevant(comparison: Comparison) -> pl.DataFrame:
 
     The last bar counts queries for which nothing relevant was found. Over averaged ties these are expected numbers.
     """
-    rows: dict[str, list[object]] = {name: [] for name in ("system", "rank", "order", "queries", "share")}
+    rows: list[Row] = []
     scores = evaluated(comparison)
     deepest = max(max(s.basis.longest, 1) for s in scores.values())
     bars = _bars(deepest)
@@ -166,10 +158,8 @@ def first_relevant(comparison: Comparison) -> pl.DataFrame:
         counts = np.bincount(bar, chance, minlength=len(bars))[: len(bars)]
         counts[-1] = len(counted) - counts[:-1].sum()
         for order, (label, count) in enumerate(zip(bars, counts.round(9).tolist(), strict=True)):
-            queries = max(count, 0.0)
-            row = (system, label, order, queries, queries / max(len(counted), 1))
-            for name, value in zip(rows, row, strict=True):
-                rows[name].append(value)
+            bar_of = {"system": system, "rank": label, "order": order, "queries": max(count, 0.0)}
+            rows.append({**bar_of, "share": max(count, 0.0) / max(len(counted), 1)})
     return _table(rows)
 
 
@@ -212,14 +202,13 @@ def without_cutoff(comparison: Comparison, measure: str) -> str:
 
 
 def _curves(comparison: Comparison, measures: Mapping[float, Measure], axis: str) -> pl.DataFrame:
-    rows: dict[str, list[object]] = {name: [] for name in ("system", axis, "mean", "low", "high")}
+    rows: list[Row] = []
     for system, score in evaluated(comparison).items():
         aligned = score.measured(list(measures.values())).values.over(comparison.query_ids)
         for x, measure in measures.items():
             values, quantity = aligned[str(measure)], Quantity.named(measure)
             low, high = quantity.interval(values, comparison.level) or (None, None)
-            for name, value in zip(rows, (system, x, quantity.mean(values), low, high), strict=True):
-                rows[name].append(value)
+            rows.append({"system": system, axis: x, "mean": quantity.mean(values), "low": low, "high": high})
     return _table(rows)
 
 
@@ -237,16 +226,15 @@ def _bars(deepest: int) -> dict[str, int]:
     return bars
 
 
-def _means(rows: Sequence[SystemResult]) -> dict[str, list[object]]:
+def _mean(result: SystemResult) -> Row:
     """A sum (of a count) has no interval: its ends are the value itself."""
-    ends = [tuple(r.interval) if r.interval is not None else (r.mean, r.mean) for r in rows]
-    columns: dict[str, list[object]] = {"system": [r.system for r in rows], "mean": [r.mean for r in rows]}
-    return {**columns, "low": [low for low, _ in ends], "high": [high for _, high in ends]}
+    low, high = result.interval if result.interval is not None else (result.mean, result.mean)
+    return {"system": result.system, "mean": result.mean, "low": low, "high": high}
 
 
-def _table(columns: Mapping[str, Sequence[object]]) -> pl.DataFrame:
+def _table(rows: Sequence[Row]) -> pl.DataFrame:
     import polars as pl
 
     texts = ("system", "slice", "rank", "group", "a", "b", "pair", "label")
     kinds = dict.fromkeys(texts, pl.String) | {"n": pl.Int64, "order": pl.Int64, "significant": pl.Boolean}
-    return pl.DataFrame(dict(columns), schema={name: kinds.get(name, pl.Float64) for name in columns})
+    return pl.DataFrame(rows, schema={name: kinds.get(name, pl.Float64) for name in rows[0]})
