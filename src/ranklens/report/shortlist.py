@@ -45,12 +45,12 @@ def _of_dicts(by_query: mappings.ByQuery, k: int) -> pl.DataFrame:
     rankings = by_query.values()
     lengths = np.fromiter(map(len, rankings), np.int64, len(by_query))
     scores = np.fromiter(chain.from_iterable(map(dict.values, rankings)), np.float64, int(lengths.sum()))
-    kept = _among_first(scores, lengths, k)
-    query = np.repeat(np.arange(len(lengths)), lengths)[kept]
+    is_candidate = _among_first(scores, lengths, k)
+    query = np.repeat(np.arange(len(lengths)), lengths)[is_candidate]
     columns = {
         "query": pl.Series(list(map(str, by_query)), dtype=pl.String)[query],
-        "doc": list(map(str, compress(chain.from_iterable(rankings), kept.tolist()))),
-        "score": scores[kept],
+        "doc": list(map(str, compress(chain.from_iterable(rankings), is_candidate.tolist()))),
+        "score": scores[is_candidate],
     }
     return pl.DataFrame(columns, schema=_schema())
 
@@ -61,10 +61,10 @@ def _of_table(table: pl.DataFrame, k: int) -> pl.DataFrame:
     return table.filter(_among_first(table["score"].to_numpy(), lengths, k)).select(list(_schema()))
 
 
-def _schema() -> dict[str, Any]:
+def _schema() -> dict[str, pl.DataType]:
     import polars as pl
 
-    return {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+    return {"query": pl.String(), "doc": pl.String(), "score": pl.Float64()}
 
 
 def _among_first(scores: FloatArray, lengths: IntArray, k: int) -> BoolArray:
@@ -77,8 +77,8 @@ def _among_first(scores: FloatArray, lengths: IntArray, k: int) -> BoolArray:
         inside = place < lengths[rows, None]
         block = np.where(inside, numbers[np.where(inside, starts[rows, None] + place, 0)], -np.inf)
         bar[rows] = np.partition(block, -k, axis=1)[:, -k]
-    found: BoolArray = numbers >= np.repeat(bar, lengths)
-    return found
+    is_among_first: BoolArray = numbers >= np.repeat(bar, lengths)
+    return is_among_first
 
 
 def _of_like_length(lengths: IntArray, k: int) -> Iterator[IntArray]:

@@ -245,7 +245,11 @@ class _Read:
         self, query: str, value: float, measure: Measure, judged: Judged, number: int
     ) -> FailingQuery:
         """What is known of one query, which has this number among those that were judged."""
-        ranked, retrieved = self._counting(query), int(judged.retrieved[number])
+        ranked, retrieved = self.ranked.get(query, ()), int(judged.retrieved[number])
+        if self.policy.judged_only:  # the measure does not see documents that nobody judged
+            seen = [one for one in ranked if one.grade is not None and one.grade >= 0]
+            places = {rank: place for place, rank in enumerate(dict.fromkeys(one.rank for one in seen), 1)}
+            ranked = [replace(one, rank=places[one.rank]) for one in seen]
         if retrieved and query not in self.ranked:
             raise InputError(
                 f"The ranking of query {query!r} could be read only once; give a list in place of an iterator.",
@@ -271,15 +275,6 @@ class _Read:
             found=len(counting),
             error=self.failed.get(query),
         )
-
-    def _counting(self, query: str) -> Sequence[Document]:
-        """The documents that the measure sees: under the policy ``judged_only``, without those that nobody judged."""
-        ranked = self.ranked.get(query, ())
-        if not self.policy.judged_only:
-            return ranked
-        judged = [one for one in ranked if one.grade is not None and one.grade >= 0]
-        places = {rank: place for place, rank in enumerate(dict.fromkeys(one.rank for one in judged), 1)}
-        return [replace(one, rank=places[one.rank]) for one in judged]
 
     def _reason(
         self, query: str, has_relevant: bool, ranks: Sequence[int], counting: Sequence[int], k: int | None

@@ -151,37 +151,34 @@ def remarks(data: OneQuery) -> list[str]:
     policy, shown = data.policy, data.listed.head(data.ranked)
     repeated, tied = int(shown["repeats"].sum()), int(shown["tied"].sum())
     unjudged = int((shown["grade"].is_null() | (shown["grade"] < 0)).sum())
-    found = []
+    sentences = []
     if not data.retrieved:
-        found.append("The run has no documents for this query" + _left_out(policy.missing == "skip"))
+        sentences.append("The run has no documents for this query" + _left_out(policy.missing == "skip"))
     if not any(grade >= policy.rel for grade in data.grades.values()):
-        found.append("No document of this query is relevant" + _left_out(policy.empty == "skip"))
+        sentences.append("No document of this query is relevant" + _left_out(policy.empty == "skip"))
     if policy.ties == "average" and data.tie_groups:
-        found.append(
+        sentences.append(
             "Tied documents share one line, which shows what they add on average over all their orders."
         )
     elif tied and policy.ties != "average":
-        order = (
-            "they are in input order"
-            if policy.ties == "input"
-            else f"they are ordered by document id, {policy.ties}"
-        )
-        found.append(f"{tied} documents share their score with another; {order}.")
+        by_id = f"they are ordered by document id, {policy.ties}"
+        order = "they are in input order" if policy.ties == "input" else by_id
+        sentences.append(f"{tied} documents share their score with another; {order}.")
     if data.held:
-        found.append(
+        sentences.append(
             "A document that holds several passages counts once for precision, and with all of them for recall, AP and nDCG."
         )
     if policy.depth is not None and data.retrieved > policy.depth:
-        found.append(f"Only the first {policy.depth} of {data.retrieved} documents count.")
+        sentences.append(f"Only the first {policy.depth} of {data.retrieved} documents count.")
     if policy.judged_only:
-        found.append("Unjudged documents are removed; ranks count the others.")
+        sentences.append("Unjudged documents are removed; ranks count the others.")
     if repeated:
-        found.append(
+        sentences.append(
             f"{repeated} repeated {'document is' if repeated == 1 else 'documents are'} dropped; the best rank counts."
         )
     if unjudged:
-        found.append("A grade of – marks an unjudged document; it counts as not relevant.")
-    return found
+        sentences.append("A grade of – marks an unjudged document; it counts as not relevant.")
+    return sentences
 
 
 def _left_out(is_left_out: bool) -> str:
