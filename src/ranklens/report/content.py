@@ -407,7 +407,7 @@ def _bytes(value: Json) -> bytes:
 
 def _jsonable(value: Json) -> Json:
     """What JSON cannot hold (an endless interval) as nothing; NumPy's numbers as Python's."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_jsonable(item) for item in value]

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from ranklens.data.readers.names import given
@@ -37,7 +38,7 @@ class Span:
         """An attribute, parsed if it is JSON in a text; None if there is none."""
         return parsed(follow(self.attributes, path))
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """OpenInference's, such as ``RETRIEVER``."""
         return str(self.get("openinference.span.kind") or "").upper()
@@ -144,6 +145,8 @@ def _nested(value: object) -> object:
     >>> _nested({"documents.1.id": "b", "documents.0.id": "a", "input.value": "why?"})
     {'documents': [{'id': 'a'}, {'id': 'b'}], 'input': {'value': 'why?'}}
     """
+    if isinstance(value, (str, int, float)):  # nearly all are, and asking for a method takes long
+        return value
     if isinstance(value, (list, tuple)):
         return [_nested(entry) for entry in value]
     if not isinstance(value, Mapping):
