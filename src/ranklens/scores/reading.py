@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NO_SCORES = "This file contains no scores; ranklens evaluate -o scores.json writes them."
 
 
-def read_scores(path: Any) -> dict[str, Scores]:
+def read_scores(path: str | Path) -> dict[str, Scores]:
     """The scores in a file, by the name of the run.
 
     That is what ``ranklens evaluate -o`` and :meth:`Scores.to_json` write, values by query in CSV, TSV, JSONL or Parquet

@@ -166,7 +166,7 @@ class Scores:
         """The same, made from these files."""
         return self._with(inputs=inputs)
 
-    def _with(self, **changed: Any) -> Self:
+    def _with(self, **changed: object) -> Self:
         """A copy, with all that a subclass knows besides, and without texts that were put together before."""
         found = copy(self)
         vars(found).update(changed)
@@ -248,7 +248,9 @@ class Scores:
         frame = pl.DataFrame({"query": pl.Series(self.queries, dtype=pl.String), "low": low, "high": high})
         return Range(str(parsed), total(kind, low), total(kind, high), frame, int((low < high).sum()))
 
-    def failing(self, measure: str | Measure | None = None, n: int = 20, *, queries: Any = None) -> Failing:
+    def failing(
+        self, measure: str | Measure | None = None, n: int = 20, *, queries: object = None
+    ) -> Failing:
         """The ``n`` queries with the lowest values: what was expected, what came instead, and why.
 
         ``measure`` is any, by default the first. Queries with the best value do not fail. ``queries`` brings the texts of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.data.files import formats
-from ranklens.data.files.collection import is_path
 from ranklens.data.files.rows import read_rows
 from ranklens.data.files.sources import Source, open_source, without_bom
 from ranklens.data.files.suffixes import name_of_file
@@ -22,6 +22,7 @@ from ranklens.words import kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     import polars as pl
 
@@ -33,7 +34,7 @@ _ALL = "all"  # trec_eval's name for the mean over queries
 _NAMES = ("runid", "relstring")  # trec_eval's lines that hold no number
 
 
-def read_values(path: Any) -> dict[str, Values]:
+def read_values(path: str | Path) -> dict[str, Values]:
     """Values by run. A table without a column ``run`` or ``system`` holds those of one, which is called like the file.
 
     A wide table has a column ``query`` and one per measure, a long one the columns ``query``, ``measure`` and ``value``.
@@ -55,7 +56,7 @@ def values_by_run(table: pl.DataFrame, name: str) -> dict[str, Values]:
     return {str(key[0]): _values(part, name) for key, part in parts.items()}
 
 
-def _table(path: Any, source: Source) -> pl.DataFrame:
+def _table(path: str | Path, source: Source) -> pl.DataFrame:
     import polars as pl
 
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -162,10 +163,13 @@ def _printed(source: Source, name: str) -> dict[str, Values]:
 
 def by_system(given: object) -> object:
     """Systems by name, from a table with a column ``system``, as such or in a file, or from a mapping, some of whose values may be files."""
-    if is_path(given):
-        return read_values(given)
+    if isinstance(given, (str, os.PathLike)):
+        return read_values(os.fspath(given))
     if isinstance(given, Mapping):
-        return {name: _of_one_system(system) if is_path(system) else system for name, system in given.items()}
+        return {
+            name: _of_one_system(os.fspath(system)) if isinstance(system, (str, os.PathLike)) else system
+            for name, system in given.items()
+        }
     if not frames.is_frame(given):
         return given
     systems = values_by_run(frames.to_polars(given), "The table")
@@ -176,12 +180,12 @@ def by_system(given: object) -> object:
     return systems
 
 
-def _of_one_system(path: Any) -> Values:
+def _of_one_system(path: str) -> Values:
     systems = read_values(path)
     if len(systems) > 1:
         raise InputError(
             f"{path} holds the values of {len(systems)} systems ({', '.join(systems)}); ranklens.read_scores gives them by name.",
-            path=str(path),
+            path=path,
         )
     return next(iter(systems.values()))
 

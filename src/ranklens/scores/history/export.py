@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.stats import inputs
 
@@ -61,7 +61,7 @@ def _of(history: History, entry: Entry, rows: str) -> pl.DataFrame:
     return found.select(*shared, *found.columns)
 
 
-def _columns(entry: Entry) -> dict[str, tuple[Any, Any]]:
+def _columns(entry: Entry) -> dict[str, tuple[pl.DataType | type[pl.DataType], object]]:
     """What is the same for all rows of an entry."""
     import polars as pl
 
