@@ -129,6 +129,11 @@ class Aligned:
     left_out: int = 0  # queries that are not compared because a system lacks them
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reason → measures left out
 
+    def of(self, system: str) -> Values:
+        """What was compared of one system."""
+        row = self.systems.index(system)
+        return Values(self.query_ids, {name: values[row] for name, values in self.values.items()})
+
     def by_query_id(self) -> Aligned:
         """The same with the queries sorted by id."""
         order = _order(self.query_ids)

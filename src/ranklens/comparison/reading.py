@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.export import measure_row
 from ranklens.data.files.hashes import Inputs
@@ -12,6 +14,7 @@ from ranklens.data.files.json_reading import loads
 from ranklens.data.files.json_schema import shown
 from ranklens.errors import InputError
 from ranklens.metrics import parse
+from ranklens.scores import Values
 from ranklens.scores.checking import check_comparison, check_mean, damaged, is_measure
 from ranklens.scores.reading import of_comparison, scores_of
 from ranklens.stats import Margin
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ranklens.comparison.comparison import Comparison
+    from ranklens.scores import Scores
 
 
 def from_json(text: str) -> Comparison:
@@ -92,20 +96,19 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
     )
 
 
-def _systems(content: Mapping[str, Any]) -> dict[str, Any]:
+def _systems(content: Mapping[str, Any]) -> dict[str, Scores | Values]:
     """Scores where RankLens made them, else values by query."""
     if content["applied"]:
         scores = {name: scores_of(one) for name, one in of_comparison(content).items()}
         if all(len(one.values) == len(content["measures"]) for one in scores.values()):
             return {
-                name: scores[name] if name in content["applied"] else _rows(content, name) for name in scores
+                name: scores[name] if name in content["applied"] else _values(content, name)
+                for name in scores
             }
-    return {name: _rows(content, name) for name in content["systems"]}
+    return {name: _values(content, name) for name in content["systems"]}
 
 
-def _rows(content: Mapping[str, Any], system: str) -> dict[str, dict[str, float]]:
-    columns = {name: by[system] for name, by in content["values"].items()}
-    return {
-        query: dict(zip(columns, row, strict=True))
-        for query, *row in zip(content["queries"], *columns.values(), strict=True)
-    }
+def _values(content: Mapping[str, Any], system: str) -> Values:
+    return Values(
+        content["queries"], {name: np.array(by[system], float) for name, by in content["values"].items()}
+    )

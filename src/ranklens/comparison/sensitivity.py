@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.comparison.comparison import Comparison
+    from ranklens.scores import Scores, Values
 
 LEFT_OUT = "each query left out"
 _MOST_MEANS = 6  # systems whose means are printed
@@ -213,7 +214,8 @@ def _has_the_same_values(comparison: Comparison, other: Alternative) -> bool:
 def _compared(comparison: Comparison, other: Alternative) -> Comparison:
     """By the same tests, but for what the alternative changes."""
     settings = comparison.settings
-    given: Mapping[str, Any] = other.scores or _values(comparison)
+    values = {system: comparison.aligned.of(system) for system in comparison.systems}
+    given: Mapping[str, Scores | Values] = other.scores or values
     missing = next((one.policy.missing for one in other.scores.values()), None)
     return compare_scores(
         given,
@@ -229,21 +231,6 @@ def _compared(comparison: Comparison, other: Alternative) -> Comparison:
         intervals=settings.intervals,
         rng=settings.seed,
     )
-
-
-def _values(comparison: Comparison) -> dict[str, Any]:
-    """What was compared, where it was values without rankings."""
-    import polars as pl
-
-    return {
-        system: pl.DataFrame(
-            {
-                "query": comparison.query_ids,
-                **{name: comparison.values(name)[i] for name in comparison.measures},
-            }
-        )
-        for i, system in enumerate(comparison.systems)
-    }
 
 
 def _clusters(comparison: Comparison, other: Alternative) -> Any:

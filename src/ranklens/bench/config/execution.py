@@ -25,7 +25,6 @@ from ranklens.guard.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
 from ranklens.policy import Policy
 from ranklens.retrieval.asking import Asking
-from ranklens.scores import Values
 from ranklens.scores.evaluation import evaluate
 
 if TYPE_CHECKING:
@@ -319,10 +318,8 @@ def records_of(
 
 def _aligned(record: Record, compared: Comparison) -> Record:
     """The same on the queries that are compared."""
-    row = compared.systems.index(record.system)
-    columns = {name: compared.values(name)[row] for name in compared.measures}
     left_out = record.expected - len(compared.query_ids)
-    return replace(record, values=Values(compared.query_ids, columns), left_out=left_out)
+    return replace(record, values=compared.aligned.of(record.system), left_out=left_out)
 
 
 def write_outputs(result: BenchResult) -> None:
