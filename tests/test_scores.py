@@ -11,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import ranklens as rl
+from ranklens.report import chart_data
 
 QRELS = {f"q{i}": {"a": 1, "b": 2} for i in range(8)}
 RUN = {f"q{i}": ["x"] * 0 + [f"x{j}" for j in range(i % 4)] + ["a", "b"] for i in range(8)}
@@ -246,7 +247,7 @@ def test_scores_are_read_back(tmp_path):
     assert rl.read_scores(file)["mine"].mean == scores.mean
     with pytest.raises(rl.InputError, match=r"no rankings, so AP cannot be added"):
         again.measured("AP")
-    with pytest.raises(rl.InputError, match=r"no rankings, so no measure can be added"):
+    with pytest.raises(rl.InputError, match=r"values but no rankings. Evaluate the run again"):
         again.judged.evaluate("AP")
     compared = rl.compare_scores({"old": again, "new": scores})
     assert compared.pair("mrr", "old", "new").difference == 0
@@ -499,3 +500,15 @@ def test_a_relevance_level_does_not_empty_queries_for_measures_of_grades():
     plain = rl.evaluate(qrels, run, ["nDCG@2"], empty="one")
     assert found["nDCG@2"].tolist() == plain["nDCG@2"].tolist() == [pytest.approx(0.3868528), 1.0]
     assert found["P(rel=2)@2"].tolist() == [1.0, 1.0]
+
+
+def test_scores_from_a_file_are_compared_with_new_ones():
+    """Of those from a file the ranks are not known, so nothing is said or drawn of them."""
+    qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
+    new = rl.evaluate(qrels, {query: ["a", "x"] for query in qrels}, "RR")
+    old = rl.Scores.from_json(rl.evaluate(qrels, {query: ["b", "a"] for query in qrels}, "RR").to_json())
+    comparison = rl.compare_scores({"old": old, "new": new})
+    assert comparison.pair("RR", "old", "new").difference == 0.5
+    assert "RR" in comparison.to_json()
+    with pytest.raises(rl.InputError, match="values but no rankings"):
+        chart_data.first_relevant(comparison)

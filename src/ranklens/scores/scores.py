@@ -108,16 +108,16 @@ class Scores:
     @property
     def judged(self) -> Judged:
         """The judged rankings, which can be evaluated by more measures; an error where only values are here."""
-        return self._ranked("no measure can be added")
+        return self._ranked("")
 
     def measured(self, measures: str | Measure | Sequence[str | Measure]) -> Scores:
         """The same rankings by other measures."""
-        return self._ranked(f"{measures} cannot be added").evaluate(measures)
+        return self._ranked(f", so {measures} cannot be added").evaluate(measures)
 
-    def _ranked(self, so: str) -> Judged:
+    def _ranked(self, consequence: str) -> Judged:
         if isinstance(self.basis, Account):
             raise InputError(
-                f"These scores {self.basis.made} values but no rankings, so {so}. Evaluate the run again."
+                f"These scores {self.basis.made} values but no rankings{consequence}. Evaluate the run again."
             )
         return self.basis
 
