@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -160,18 +159,11 @@ class Scores:
         """The same with the texts of queries, which tables by query show."""
         if self.sources is None:
             return self
-        return self._with(sources=replace(self.sources, texts={**self.texts, **texts}))
+        return replace(self, sources=replace(self.sources, texts={**self.texts, **texts}))
 
     def with_inputs(self, inputs: Inputs) -> Self:
         """The same, made from these files."""
-        return self._with(inputs=inputs)
-
-    def _with(self, **changed: object) -> Self:
-        """A copy, with all that a subclass knows besides, and without texts that were put together before."""
-        found = copy(self)
-        vars(found).update(changed)
-        vars(found).pop("texts", None)
-        return found
+        return replace(self, inputs=inputs)
 
     @property
     def abstention(self) -> float | None:

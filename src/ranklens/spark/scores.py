@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, overload
 
@@ -61,10 +61,8 @@ class Kept:
         found = self.here if self.there is None and self.here is not None else collected(self.frame)
         return found.sort("query")
 
-    def queries(self, count: int) -> _Queries:
-        return _Queries(count, self._names)
-
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """The ids of the queries, collected."""
         return self.table["query"].to_list()
 
     def free(self) -> None:
@@ -72,6 +70,7 @@ class Kept:
             self.there.unpersist()
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SparkScores(Scores):
     """Scores of a run on a cluster: means and intervals are here, values by query there, until they are asked for; those of a small run are here.
 
@@ -79,8 +78,8 @@ class SparkScores(Scores):
     collects them once, sorted by query.
     """
 
-    facts: Facts
-    kept: Kept
+    facts: Facts = field(compare=False)
+    kept: Kept = field(compare=False)
 
     @classmethod
     def of(
@@ -100,9 +99,8 @@ class SparkScores(Scores):
             ones={str(measure): facts.counts[f"1 in {measure}"] for measure in measures},
         )
         columns = _Columns({str(measure): f"m{i}" for i, measure in enumerate(measures)}, kept)
-        found = cls(list(measures), account, Values(kept.queries(facts.applied.queries), columns))
-        vars(found).update(facts=facts, kept=kept)
-        return found
+        values = Values(_Queries(facts.applied.queries, kept.names), columns)
+        return cls(list(measures), account, values, facts=facts, kept=kept)
 
     @property
     def frame(self) -> DataFrame:
