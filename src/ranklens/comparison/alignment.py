@@ -316,8 +316,7 @@ def _values_of(system: str, given: object, wanted: Sequence[str] | None) -> Valu
     """What one system brings: scores, or values that were measured elsewhere."""
     if isinstance(given, Scores):
         names = wanted or [str(m) for m in given.measures if m.definition.aggregate != "none"]
-        absent = [name for name in names if name not in given.values]
-        known = given.values.with_columns(given.measured(absent).values) if absent else given.values
+        known = given.with_measures(names).values
         table = Values(given.queries, {name: known[name] for name in names})
     else:
         table = values_of(system, given)

@@ -65,7 +65,8 @@ def records_of(
         else:
             digests = digests_of(one)
             last = one, digests
-        found[str(name)] = Record.of(with_measures(one, measures), str(name), digests=digests)
+        wanted = one.with_measures([with_rel(measure, one.policy.rel) for measure in measures])
+        found[str(name)] = Record.of(wanted, str(name), digests=digests)
         fields = fields or getattr(one.sources.qrels if one.sources is not None else None, "fields", None)
     if not found:
         raise InputError("There are no results to check.")
@@ -129,17 +130,3 @@ def stored_of(results: Iterable[RetrieverRun]) -> Iterator[str]:
         if result.stored:
             age = "" if result.oldest is None else f", the oldest {in_words(result.oldest)}"
             yield f"{result.stored:,} of {counted(len(result.answers), 'answer')} of {result.name} from the store{age}."
-
-
-def with_measures(scores: Scores, measures: Sequence[Measure]) -> Scores:
-    """Scores that hold these measures, too; those that are missing are computed from the judged rankings."""
-    wanted = [with_rel(measure, scores.policy.rel) for measure in measures]
-    absent = [measure for measure in wanted if str(measure) not in scores.values]
-    if not absent:
-        return scores
-    more = scores.measured(absent)
-    return replace(
-        scores,
-        measures=[*scores.measures, *more.measures],
-        values=scores.values.with_columns(more.values),
-    )

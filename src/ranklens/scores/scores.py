@@ -113,6 +113,15 @@ class Scores:
         """The same rankings by other measures."""
         return self._ranked(f", so {measures} cannot be added").evaluate(measures)
 
+    def with_measures(self, measures: Sequence[str | Measure]) -> Scores:
+        """The same with these measures, too; those that are missing are computed from the judged rankings."""
+        absent = [measure for measure in measures if str(measure) not in self.values]
+        if not absent:
+            return self
+        more = self.measured(absent)
+        values = self.values.with_columns(more.values)
+        return replace(self, measures=[*self.measures, *more.measures], values=values)
+
     def _ranked(self, consequence: str) -> Judged:
         if isinstance(self.basis, Account):
             raise InputError(
