@@ -9,7 +9,6 @@ import pytest
 
 import ranklens as rl
 from ranklens.data.readers.judgments import Judgments
-from ranklens.recipes.recommend import scoring
 
 TRAIN = {"u1": {"a", "b"}, "u2": {"a"}, "u3": {"a", "c"}, "u4": {"a", "b"}}
 TEST = {"u1": {"c"}, "u2": {"b", "c"}}
@@ -88,13 +87,20 @@ def test_whether_popular_items_are_favoured_equals_the_definition_of_zhu_et_al()
 
 def test_counts_of_recbole():
     """RecBole's own test: counts 0, 1, 1, 2, 2, 2, 3, 4 of 8 items."""
-    counts = np.array([0, 1, 1, 2, 2, 2, 3, 4.0])
-    assert scoring._gini(counts, None) == pytest.approx(0.341667, abs=1e-6)
-    assert scoring._gini(counts, "n-1") == pytest.approx(0.390476, abs=1e-6)
-    assert scoring._gini(counts, "elliot") == pytest.approx(0.609524, abs=1e-6)
-    assert scoring._entropy(counts, None) == pytest.approx(2.656565, abs=1e-6)
-    assert scoring._entropy(counts, "recbole") == pytest.approx(0.263056, abs=1e-6)
-    assert scoring._coverage(counts, None) == 7 / 8
+    counts = dict(zip("abcdefgh", [0, 1, 1, 2, 2, 2, 3, 4], strict=True))
+    lists = {f"u{n}": [item for item, count in counts.items() if n < count] for n in range(4)}
+    names = [
+        "Gini",
+        "Gini(kind=n-1)",
+        "Gini(kind=elliot)",
+        "Entropy",
+        "Entropy(kind=recbole)",
+        "Coverage",
+    ]
+    found = rl.recommend.evaluate({"u0": {"x"}}, dict.fromkeys(lists, {"a"}), lists, names, items=[*counts])
+    assert [*found.mean.values()] == pytest.approx(
+        [0.341667, 0.390476, 0.609524, 2.656565, 0.263056, 7 / 8], abs=1e-6
+    )
 
 
 def test_the_whole_system():

@@ -36,6 +36,14 @@ def refuse_taken(name: str, spelling: str, function: Callable[..., object], know
         raise MeasureError(f"The name {spelling!r} is taken by the measure {known.name}; choose another.")
 
 
+def own_name(name: str | None, function: Callable[..., object], cure: str) -> str:
+    """The name of a measure of one's own: the given one, else that of its function, which a lambda or a partial has not."""
+    chosen = str(name or getattr(function, "__name__", ""))
+    if not chosen.isidentifier():
+        raise MeasureError(f"{cure}, not {chosen!r}.")
+    return chosen
+
+
 def checked(values: object, definition: Definition, judged: Judged) -> FloatArray:
     """The values that a measure from outside returned, or one sentence on what is wrong with them."""
     import numpy as np

@@ -16,9 +16,12 @@ from ranklens.metrics.formulas.ratio import ratio
 from ranklens.policy import Policy, make_policy
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.judging.hits import Hits
     from ranklens.judging.judged import Judged
+    from ranklens.policy import PolicyOptions
 
 Kind = Literal["jarvelin", "jiang"]
 
@@ -99,7 +102,11 @@ def _discount(place: IntArray, base: float, kind: Kind) -> FloatArray:
 
 
 def judge_sessions(
-    qrels: Any, run: Any, order: Mapping[Any, Sequence[Any]], policy: Policy | None = None, **options: Any
+    qrels: Any,
+    run: Any,
+    order: Mapping[Any, Sequence[object]],
+    policy: Policy | None = None,
+    **options: Unpack[PolicyOptions],
 ) -> Sessions:
     """Judge the queries of sessions; ``order`` is ``{session: [queries in order]}``.
 

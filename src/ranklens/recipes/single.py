@@ -23,6 +23,9 @@ Relevant: TypeAlias = "Mapping[Any, float] | Iterable[Any]"
 # Several queries: sets or dicts for the gold, so that type checkers can tell them from the documents of one.
 Rankings: TypeAlias = Sequence[Sequence[Any]]
 Golds: TypeAlias = "Sequence[Mapping[Any, float]] | Sequence[AbstractSet[Any]] | Sequence[list[Any]]"
+# Of one query or of several, which only a look at them tells.
+_Retrieved: TypeAlias = Rankings | Retrieved
+_Relevant: TypeAlias = "Golds | Relevant"
 
 
 class PrecisionRecallF1(NamedTuple):
@@ -37,7 +40,7 @@ class PrecisionRecallF1(NamedTuple):
 def recall_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
 @overload
 def recall_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
-def recall_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
+def recall_at_k(retrieved: _Retrieved, relevant: _Relevant, k: int | None = None) -> float | list[float]:
     """The share of the relevant documents that is in the top k.
 
     >>> recall_at_k(["a", "x", "b"], {"a", "b", "c"}, k=2)
@@ -52,7 +55,7 @@ def recall_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | 
 def precision_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
 @overload
 def precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
-def precision_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
+def precision_at_k(retrieved: _Retrieved, relevant: _Relevant, k: int | None = None) -> float | list[float]:
     """The share of the top k that is relevant; it divides by k even if fewer documents were retrieved.
 
     >>> precision_at_k(["a", "x", "b"], {"a", "b", "c"}, k=5)
@@ -69,7 +72,9 @@ def f1_at_k(
 def f1_at_k(
     retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, beta: float = ...
 ) -> float: ...
-def f1_at_k(retrieved: Any, relevant: Any, k: int | None = None, *, beta: float = 1) -> float | list[float]:
+def f1_at_k(
+    retrieved: _Retrieved, relevant: _Relevant, k: int | None = None, *, beta: float = 1
+) -> float | list[float]:
     """The harmonic mean of precision and recall at k.
 
     >>> f1_at_k(["a", "x", "b"], {"a", "b", "c"}, k=3)
@@ -82,7 +87,7 @@ def f1_at_k(retrieved: Any, relevant: Any, k: int | None = None, *, beta: float 
 def hit_rate_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
 @overload
 def hit_rate_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
-def hit_rate_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
+def hit_rate_at_k(retrieved: _Retrieved, relevant: _Relevant, k: int | None = None) -> float | list[float]:
     """1 if any relevant document is in the top k, else 0.
 
     >>> hit_rate_at_k(["x", "a"], {"a"}, k=1), hit_rate_at_k(["x", "a"], {"a"}, k=2)
@@ -98,7 +103,7 @@ success_at_k = hit_rate_at_k
 def reciprocal_rank(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
 @overload
 def reciprocal_rank(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
-def reciprocal_rank(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
+def reciprocal_rank(retrieved: _Retrieved, relevant: _Relevant, k: int | None = None) -> float | list[float]:
     """1 / rank of the first relevant document; 0 if there is none.
 
     >>> reciprocal_rank(["x", "a"], {"a"})
@@ -127,7 +132,9 @@ def mean_reciprocal_rank(
 def average_precision_at_k(retrieved: Rankings, relevant: Golds, k: int | None = None) -> list[float]: ...
 @overload
 def average_precision_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None) -> float: ...
-def average_precision_at_k(retrieved: Any, relevant: Any, k: int | None = None) -> float | list[float]:
+def average_precision_at_k(
+    retrieved: _Retrieved, relevant: _Relevant, k: int | None = None
+) -> float | list[float]:
     """The sum of the precision at each relevant document in the top k, divided by all relevant documents.
 
     >>> average_precision_at_k(["a", "x", "b"], {"a", "b"})
@@ -143,7 +150,7 @@ def dcg_at_k(
 @overload
 def dcg_at_k(retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, gain: str = ...) -> float: ...
 def dcg_at_k(
-    retrieved: Any, relevant: Any, k: int | None = None, *, gain: str = "linear"
+    retrieved: _Retrieved, relevant: _Relevant, k: int | None = None, *, gain: str = "linear"
 ) -> float | list[float]:
     """Discounted cumulated gain: the sum of grade / log2(rank + 1); ``gain="exp"`` takes 2^grade - 1.
 
@@ -162,7 +169,7 @@ def ndcg_at_k(
     retrieved: Retrieved, relevant: Relevant, k: int | None = None, *, gain: str = ...
 ) -> float: ...
 def ndcg_at_k(
-    retrieved: Any, relevant: Any, k: int | None = None, *, gain: str = "linear"
+    retrieved: _Retrieved, relevant: _Relevant, k: int | None = None, *, gain: str = "linear"
 ) -> float | list[float]:
     """DCG divided by the DCG of the best possible ranking of all judged documents.
 
@@ -182,13 +189,19 @@ def precision_recall_f1(retrieved: Retrieved, relevant: Relevant, k: int | None 
     return PrecisionRecallF1(*(float(_measure(name, k)(judged)[0]) for name in ("P", "R", "F")))
 
 
-def _value(name: str, retrieved: Any, relevant: Any, k: int | None, **params: Any) -> float | list[float]:
+def _value(
+    name: str, retrieved: _Retrieved, relevant: _Relevant, k: int | None, **params: object
+) -> float | list[float]:
     measure = _measure(name, k, **params)
-    if not _are_several(retrieved, relevant):
-        return float(measure(_judged([retrieved], [relevant]))[0])
-    _check_lengths(retrieved, relevant)
-    values: list[float] = measure(_judged(retrieved, relevant)).tolist()
-    return values
+    if (
+        isinstance(retrieved, (list, tuple))
+        and isinstance(relevant, (list, tuple))
+        and _are_several(retrieved, relevant)
+    ):
+        _check_lengths(retrieved, relevant)
+        values: list[float] = measure(_judged(retrieved, relevant)).tolist()
+        return values
+    return float(measure(_judged([retrieved], [relevant]))[0])
 
 
 def _judged(rankings: Sequence[Any], golds: Sequence[Any]) -> Judged:
@@ -202,7 +215,7 @@ def _judged(rankings: Sequence[Any], golds: Sequence[Any]) -> Judged:
 _ONE = ["query"]
 
 
-def _are_several(retrieved: Any, relevant: Any) -> bool:
+def _are_several(retrieved: _Retrieved, relevant: _Relevant) -> bool:
     """Whether these are lists of rankings and of gold sets rather than of documents."""
     if not isinstance(relevant, (list, tuple)) or not relevant or not isinstance(retrieved, (list, tuple)):
         return False
@@ -222,16 +235,16 @@ def _are_several(retrieved: Any, relevant: Any) -> bool:
     return False
 
 
-def _is_pair(item: Any) -> bool:
+def _is_pair(item: object) -> bool:
     return isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[1], Real)
 
 
-def _check_lengths(rankings: Sequence[Any], golds: Sequence[Any]) -> None:
+def _check_lengths(rankings: Sequence[object], golds: Sequence[object]) -> None:
     if len(rankings) != len(golds):
         raise InputError(f"There are {len(rankings)} rankings but {len(golds)} sets of relevant documents.")
 
 
-def _measure(name: str, k: int | None, **params: Any) -> Measure:
+def _measure(name: str, k: int | None, **params: object) -> Measure:
     try:
         return _made(name, k, **params)
     except TypeError:  # a parameter that cannot be a key; making it says what is wrong
@@ -239,5 +252,5 @@ def _measure(name: str, k: int | None, **params: Any) -> Measure:
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _made(name: str, k: int | None, **params: Any) -> Measure:
+def _made(name: str, k: int | None, **params: object) -> Measure:
     return make(parse(name).definition, {"k": k, **params})

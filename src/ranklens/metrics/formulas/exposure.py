@@ -12,6 +12,7 @@ from ranklens.errors import MeasureError
 from ranklens.judging.views import Described
 from ranklens.metrics import Chance, Cutoff, Measure, Rel, measure, parse
 from ranklens.metrics.about import formula, working
+from ranklens.metrics.checks import own_name
 
 TITLE = "Properties of documents: variety and exposure"
 WHEN = (
@@ -53,9 +54,7 @@ def diversity_from(distance: Callable[[Any, Any], float], name: str | None = Non
     {'YearsApart@10': 30.0}
     >>> rl.registry.unregister("YearsApart")
     """
-    called = str(name or getattr(distance, "__name__", ""))
-    if not called.isidentifier():
-        raise MeasureError(f"A measure needs a name: diversity_from(function, name='Mine'), not {called!r}.")
+    called = own_name(name, distance, "A measure needs a name: diversity_from(function, name='Mine')")
 
     def diversity(described: Described, *, k: Cutoff = None) -> FloatArray:
         return _mean_distance(

@@ -11,6 +11,7 @@ from ranklens.arrays import FloatArray, IntArray
 from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Better, Cutoff, Measure, measure, parse
+from ranklens.metrics.checks import own_name
 from ranklens.metrics.parameters import declare
 
 OneQuery = Callable[..., float]
@@ -41,9 +42,7 @@ def measure_from(
     {'BestFirst': 1.0, 'BestFirst(rel=2)@5': 0.0}
     >>> rl.registry.unregister("BestFirst")
     """
-    called = str(name or getattr(function, "__name__", ""))
-    if not called.isidentifier():
-        raise MeasureError(f"A measure needs a name: measure_from(function, 'Mine'), not {called!r}.")
+    called = own_name(name, function, "A measure needs a name: measure_from(function, 'Mine')")
     own = _parameters(called, function)
 
     def by_query(judged: Judged, *, k: int | None = None, **params: object) -> FloatArray:

@@ -18,6 +18,7 @@ from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Above, Chance, Cutoff, Measure, Positive, Share, Within, measure, parse
 from ranklens.metrics.about import UNKNOWN_BOUNDS, Rule, Unbounded, formula, noted, working
+from ranklens.metrics.checks import own_name
 from ranklens.metrics.formulas.cascade import MaxGrade, highest_grade
 from ranklens.metrics.formulas.ratio import ratio
 from ranklens.metrics.parameters import declare
@@ -422,9 +423,7 @@ def user_model(continuation: Callable[[Seen], FloatArray], name: str | None = No
     {'Hasty': 0.333..., 'Hasty(expect=ED)': 1.5}
     >>> rl.registry.unregister("Hasty")
     """
-    called = str(name or getattr(continuation, "__name__", ""))
-    if not called.isidentifier():
-        raise MeasureError(f"A user model needs a name: user_model(function, name='Mine'), not {called!r}.")
+    called = own_name(name, continuation, "A user model needs a name: user_model(function, name='Mine')")
 
     measure(called, high=np.inf, like="INST")(_measured(continuation))
     return parse(called)

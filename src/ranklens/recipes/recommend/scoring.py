@@ -26,7 +26,11 @@ from ranklens.scores.evaluation import score
 from ranklens.stats import Interval
 
 if TYPE_CHECKING:
+    import polars as pl
+    from typing_extensions import Unpack
+
     from ranklens.judging.judged import Judged
+    from ranklens.policy import PolicyOptions
     from ranklens.scores import Scores
 
 # Other names of measures here, where they mean something else than among measures of rankings.
@@ -54,7 +58,7 @@ class Result:
         }
 
     @property
-    def per_user(self) -> Any:
+    def per_user(self) -> pl.DataFrame:
         """A Polars frame: query (the user), one column per measure."""
         if self.scores is None:
             raise MeasureError(
@@ -80,10 +84,10 @@ def evaluate(
     recommendations: Any,
     measures: str | Sequence[str | Measure],
     *,
-    items: Collection[Any] | None = None,
+    items: Collection[object] | None = None,
     features: Mapping[Any, Any] | None = None,
     policy: Policy | None = None,
-    **options: Any,
+    **options: Unpack[PolicyOptions],
 ) -> Result:
     """Score recommendations, given what users did before and what they did later.
 
@@ -101,10 +105,13 @@ def evaluate(
     chosen = make_policy(policy, options)
     wanted = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     used = _interactions(train)
-    judged = judge(_with_properties(test, features), recommendations, chosen)
+    properties = _properties(features)
+    described = properties is not None and isinstance(test, Mapping)
+    gold = Judgments(test, documents=properties) if described else test
+    judged = judge(gold, recommendations, chosen)
     listed = listing(test, recommendations, chosen, list(judged.queries))
     catalogue = {str(item) for item in (items if items is not None else used.popularity)}
-    details = _details(judged, used, listed, _properties(features), len(catalogue))
+    details = _details(judged, used, listed, properties, len(catalogue))
     judged = replace(judged, details=details, _cache={})
     names = {str(one): _ours(str(one)) for one in wanted}
     system = {name: ours for name, ours in names.items() if _SYSTEM.match(ours)}
@@ -167,12 +174,6 @@ def _properties(features: Mapping[Any, Any] | None) -> Mapping[Any, Mapping[str,
         str(item): value if isinstance(value, Mapping) else {"features": value, "group": value}
         for item, value in features.items()
     }
-
-
-def _with_properties(test: Any, features: Mapping[Any, Any] | None) -> Any:
-    if features is None or not isinstance(test, Mapping):
-        return test
-    return Judgments(test, documents=_properties(features))
 
 
 def _details(
@@ -267,10 +268,10 @@ def _inequality(rates: tuple[FloatArray, FloatArray], users: FloatArray) -> floa
 
 def _system(name: str, whole: _Whole, weight: FloatArray | None = None) -> float:
     """A measure of all recommendations together; ``weight`` says how often each user counts."""
-    found = _SYSTEM.match(name)
-    assert found is not None
+    parts = _SYSTEM.match(name)
+    assert parts is not None
     judged, listed, catalogue = whole.judged, whole.listed, whole.catalogue
-    what, kind, k = found[1], found[2], int(found[3]) if found[3] else None
+    what, kind, k = parts[1], parts[2], int(parts[3]) if parts[3] else None
     users = np.ones(len(judged)) if weight is None else weight
     if what in ("PopREO", "PopRSP"):
         return _inequality(whole.rates(what, k), users)
@@ -281,11 +282,9 @@ def _system(name: str, whole: _Whole, weight: FloatArray | None = None) -> float
     counts = np.bincount(top.doc, users[top.query], len(listed.names))
     known = [counts[i] for i, item in enumerate(listed.names) if item in catalogue]
     every = np.concatenate([np.array(known), np.zeros(max(len(catalogue) - len(known), 0))])
-    return _OF_COUNTS[what](every, kind)
-
-
-def _coverage(counts: FloatArray, _: str | None) -> float:
-    return float((counts > 0).mean()) if len(counts) else 0.0
+    if what == "Coverage":
+        return float((every > 0).mean()) if len(every) else 0.0
+    return _gini(every, kind) if what == "Gini" else _entropy(every, kind)
 
 
 def _gini(counts: FloatArray, kind: str | None) -> float:
@@ -307,9 +306,6 @@ def _entropy(counts: FloatArray, kind: str | None) -> float:
     share = counts[counts > 0] / max(counts.sum(), 1e-300)
     value = float(-(share * np.log2(share)).sum()) if len(share) else 0.0
     return value * float(np.log(2)) / max(len(share), 1) if kind == "recbole" else value
-
-
-_OF_COUNTS = {"Coverage": _coverage, "Gini": _gini, "Entropy": _entropy}
 
 
 def _sampled(name: str, whole: _Whole) -> FloatArray:
