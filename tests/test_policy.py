@@ -12,9 +12,9 @@ import pytest
 import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.comparison import choices
-from ranklens.comparison.settings import ALL_TESTS
 from ranklens.policy import Policy, PolicyOptions, questions
 from ranklens.stats import CORRECTIONS
+from ranklens.stats.significance import ALL_TESTS
 
 
 def test_every_choice_has_an_answer():

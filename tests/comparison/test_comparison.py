@@ -498,7 +498,7 @@ def test_a_named_test_runs_or_is_refused(monkeypatch):
     monkeypatch.setattr(effort, "_PATIENCE", 1e-6)
     with pytest.raises(rl.InputError, match="10,000 resamples of 30 queries would take about 1 minute"):
         compared(random_systems(3, 30), test="tukey-randomized")
-    monkeypatch.setattr(effort, "_PATIENCE_BY_DEFAULT", {"randomization": 1e-6})
+    monkeypatch.setattr(effort, "_PATIENCE_BY_DEFAULT", 1e-6)
     found = compared(random_systems(3, 30))  # the default one is replaced, which a caution says
     assert found.test == "t"
     assert "The paired t test was used in place of the randomisation test" in found.cautions[0]

@@ -95,8 +95,8 @@ def test_json_follows_its_schema(found, schema):
 
 
 def test_the_schema_names_every_setting(schema):
-    from ranklens.comparison.settings import ALL_TESTS
     from ranklens.stats import CORRECTIONS
+    from ranklens.stats.significance import ALL_TESTS
 
     settings = schema["properties"]["settings"]["properties"]
     assert settings["test"]["enum"] == list(ALL_TESTS)

@@ -11,7 +11,10 @@ import ranklens as rl
 from ranklens import metrics as registry
 from ranklens.cli.main import main
 from ranklens.metrics.about import formula
-from ranklens.metrics.literature import PROCEDURES, REFERENCES, Reference, references_of
+from ranklens.metrics.literature import REFERENCES, Reference, references_of
+from ranklens.stats import margins
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME
+from ranklens.stats.significance import SIGNIFICANCE_TESTS
 
 OURS = [d for d in registry.definitions().values() if not d.is_foreign]
 
@@ -44,7 +47,9 @@ def test_braces_are_balanced():
 
 
 def test_references_are_known_and_well_formed():
-    used = {reference.key for one in OURS for reference in references_of(one)} | {*PROCEDURES.values()}
+    procedures = [*SIGNIFICANCE_TESTS.values(), *CORRECTIONS_BY_NAME.values()]
+    used = {reference.key for one in OURS for reference in references_of(one)} | {margins.SOURCE}
+    used |= {one.source for one in procedures if one.source}
     assert used <= set(REFERENCES)
     for key, reference in REFERENCES.items():
         assert key == reference.key

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison.effort import Size, obstacle
-from ranklens.comparison.settings import ALL_TESTS
 from ranklens.data.readers.rankings import Rankings
 from ranklens.errors import RankLensWarning
 from ranklens.judging.documents import ranking
@@ -17,6 +16,8 @@ from ranklens.judging.rejudged import rejudged, settled
 from ranklens.metrics import Measure, parse, with_rel
 from ranklens.scores import Scores
 from ranklens.scores.evaluation import evaluate
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME, DEFAULT_CORRECTION
+from ranklens.stats.significance import SIGNIFICANCE_TESTS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +35,6 @@ _PARAMETERS: dict[str, tuple[Any, ...]] = {
     "norm": ("all", "min"),
     "discount": ("burges", "jk", "ms"),
 }
-_TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap")
-_CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 
 
 @dataclass(frozen=True)
@@ -171,19 +170,21 @@ def _of_tests(comparison: Comparison) -> Iterator[Alternative]:
     if settings.is_joint:  # which bring their own test and correction
         return
     size = Size(len(comparison.systems), len(comparison.measures), len(comparison.query_ids))
-    tests = [
-        test
-        for test in _TESTS
-        if test != settings.test and obstacle(replace(settings, test=test, is_default=False), size) is None
-    ]
-    for test in (
-        tests if comparison.cluster_of is None else [t for t in tests if t in ("t", "wilcoxon", "sign")]
-    ):
-        yield Alternative("test", f"test={test}", scores, same, test=test)
-    if len(comparison.systems) < 3:
+    has_clusters, has_three = comparison.cluster_of is not None, len(comparison.systems) > 2
+    for name, test in SIGNIFICANCE_TESTS.items():
+        if not test.in_sensitivity or name == settings.test:
+            continue
+        if test.of_all_pairs is not None:
+            can_be_done = has_three and settings.baseline is None and not settings.is_of_all_pairs
+            can_be_done = can_be_done and not has_clusters
+        else:
+            hurdle = obstacle(replace(settings, test=name, is_default=False), size)
+            can_be_done = hurdle is None and not (has_clusters and test.is_resampled)
+        if can_be_done:
+            yield Alternative("test", f"test={name}", scores, same, test=name)
+    if not has_three or settings.is_of_all_pairs:
         return
-    if settings.baseline is None and not settings.is_tukey and comparison.cluster_of is None:
-        yield Alternative("test", "test=tukey", scores, same, test=ALL_TESTS[-2])
-    for correction in _CORRECTIONS:
-        if correction != settings.correction and not settings.is_tukey:
-            yield Alternative("correction", f"correction={correction}", scores, same, correction=correction)
+    # The default comes first, as it does in every list of corrections.
+    for name in sorted(CORRECTIONS_BY_NAME, key=lambda correction: correction != DEFAULT_CORRECTION):
+        if CORRECTIONS_BY_NAME[name].in_sensitivity and name != settings.correction:
+            yield Alternative("correction", f"correction={name}", scores, same, correction=name)

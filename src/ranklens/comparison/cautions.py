@@ -12,7 +12,6 @@ from ranklens.comparison import clusters
 from ranklens.comparison.alignment import is_cost
 from ranklens.comparison.effort import corrected_away
 from ranklens.comparison.slices import NONE
-from ranklens.comparison.wording import name_of_test
 from ranklens.stats import inputs
 from ranklens.stats.student import t_quantile
 from ranklens.words import counted, percent, several
@@ -120,7 +119,7 @@ def replaced(asked: Settings, tested: Sequence[Contrasts], *, advice: bool = Tru
         used, resamples = found.settings, f"{found.settings.resamples:,} resamples"
         if used.test == asked.test:
             continue
-        names = map(name_of_test, (used.test, asked.test))
+        names = (used.procedure.words, asked.procedure.words)
         done, meant = (name if name.startswith("Tukey") else f"the {name}" for name in names)
         where = "" if found.part is None else "In slices, "
         instead = f"{where}{done if where else done[0].upper() + done[1:]} was used in place of {meant}: "
@@ -215,7 +214,7 @@ def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
         dict.fromkeys(
             f"{found.systems[a]} and {found.systems[b]}"
             for found in tested
-            if found.settings.is_tukey
+            if found.settings.procedure.assumes_equal_variances
             for a, b in _significant_within_own_interval(found)
         )
     )

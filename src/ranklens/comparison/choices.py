@@ -7,4 +7,4 @@ from typing import Literal, TypeAlias
 Test: TypeAlias = Literal[
     "randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "welch", "tukey", "tukey-randomized"
 ]
-Correction: TypeAlias = Literal["none", "bonferroni", "holm", "hochberg", "hommel", "bh", "by"]
+Correction: TypeAlias = Literal["bonferroni", "holm", "hochberg", "hommel", "bh", "by", "none"]

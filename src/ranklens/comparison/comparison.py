@@ -14,7 +14,6 @@ from ranklens.data.files.hashes import NO_INPUTS, Inputs
 from ranklens.data.readers.golden_and_logs import Golden, Log
 from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.stats import queries_needed
-from ranklens.stats.paired import NOT_OF_MEANS
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -194,12 +193,12 @@ class Comparison:
 
         At least as many as the test needs to find anything. For tests of ranks and wins, which are not about the mean, None.
         """
-        deviation, test = pair.deviation, pair.terms.done
+        deviation, terms = pair.deviation, pair.terms
         effect = abs(pair.difference) / deviation if deviation else 0.0
-        if pair.n < 2 or not effect > _NO_EFFECT or test in NOT_OF_MEANS:
+        if pair.n < 2 or not effect > _NO_EFFECT or terms.procedure.compares:
             return None
         alpha = self.contrasts(pair.measure).alpha
-        return max(queries_needed(pair.difference, deviation, alpha=alpha), fewest_queries(test, alpha))
+        return max(queries_needed(pair.difference, deviation, alpha=alpha), fewest_queries(terms.done, alpha))
 
     def verdict(self, measure: str | Measure | None = None) -> str:
         """What to conclude, in words; for all measures, one per line, and at the end how they go together if they disagree."""
@@ -410,10 +409,11 @@ class Comparison:
         from ranklens.comparison.cautions import unlike_policies
         from ranklens.comparison.tables import methods_of_tests
         from ranklens.metrics import parse
-        from ranklens.metrics.literature import PROCEDURES
         from ranklens.metrics.methods_paragraph import written
         from ranklens.scores import highest_grade
         from ranklens.scores.notes import in_prose
+        from ranklens.stats import margins
+        from ranklens.stats.corrections import CORRECTIONS_BY_NAME
 
         known = [parse(name) for name in self.measures if self.quantity(name).is_known]
         accounts = [scores.account(known) for scores in self.scores.values()]
@@ -422,15 +422,16 @@ class Comparison:
             *unlike_policies(self.scores),
             *methods_of_tests(self),
         ]
-        done = [part.terms.done for part in self.pairs.parts] if len(self.pairs) else []
-        is_corrected = (
-            done and self.pairs.parts[0].family.pairs > 1 and not self.pairs.parts[0].is_corrected_by_itself
-        )
-        corrected = [self.correction] if is_corrected else []
-        margins = ["margin"] if done and self.settings.margins else []
-        used = dict.fromkeys(PROCEDURES[name] for name in [*done, *corrected, *margins] if name in PROCEDURES)
+        parts = self.pairs.parts if len(self.pairs) else ()
+        is_corrected = parts and parts[0].family.pairs > 1 and not parts[0].is_corrected_by_itself
+        sources = [
+            *(part.terms.procedure.source for part in parts),
+            CORRECTIONS_BY_NAME[self.correction].source if is_corrected else "",
+            margins.SOURCE if parts and self.settings.margins else "",
+        ]
         others = [self.shown(name) for name in self.measures if not self.quantity(name).is_known]
-        return written(known, highest_grade(accounts), sentences, cite, [*used], others)
+        references = [*filter(None, dict.fromkeys(sources))]
+        return written(known, highest_grade(accounts), sentences, cite, references, others)
 
     def _printout(self) -> Printout:
         from ranklens.comparison.tables import printout

@@ -135,19 +135,10 @@ class Contrasts:
         """What a single p-value has to stay below in the worst case."""
         return self.settings.hardest(max(1, self.family.pairs))
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the test counts all possibilities for any pair, as there are so few queries."""
-        return self.terms.done == "mcnemar" or (
-            self.terms.done == "randomization" and self.units.shape[1] <= EXACT_UP_TO
-        )
-
     @cached_property
     def exact_pairs(self) -> int:
         """How many pairs differ in so few queries that all possibilities were counted."""
-        if self.terms.done == "mcnemar":
-            return len(self)
-        if self.terms.done != "randomization":
+        if self.terms.procedure.shared_draws != "signs":
             return 0
         values, pairs = self.units, zip(self.first, self.second, strict=True)
         changed = (np.count_nonzero(inputs.differences(values[i], values[j])) for i, j in pairs)
@@ -156,9 +147,9 @@ class Contrasts:
     @property
     def smallest_p(self) -> float:
         """The smallest p-value that the test can give over so many queries, however large the difference."""
-        is_drawn = self.settings.is_resampled and not self.is_exact and not self.settings.is_joint
-        drawn = 1 / (self.settings.resamples + 1) if is_drawn else 0.0
-        return max(smallest_p(self.terms.done, self.units.shape[1]), drawn)
+        test, n = self.terms.procedure, self.units.shape[1]
+        is_drawn = test.is_resampled and not test.is_exact(n)
+        return max(smallest_p(self.terms.done, n), 1 / (self.settings.resamples + 1) if is_drawn else 0.0)
 
     @cached_property
     def detectable_effect(self) -> float:
@@ -182,7 +173,7 @@ class Contrasts:
     @property
     def is_corrected_by_itself(self) -> bool:
         """Whether the test corrects for the number of pairs."""
-        return self.settings.is_tukey or self.settings.is_joint
+        return self.settings.is_of_all_pairs or self.settings.is_joint
 
     def some_changes(self, most: int = 100) -> Iterator[FloatArray]:
         """The differences by query of the first pairs."""
@@ -225,7 +216,7 @@ class Contrasts:
         effects = effect_sizes(
             changes, level=self.settings.level, bounds=self._ends, better=self.quantity.better
         )
-        if self.terms.done == "welch" and changes.shape[1] > 1:
+        if self.terms.procedure.of_samples and changes.shape[1] > 1:
             effects = effects.unpaired(self.variances[a], self.variances[b], self._ends)
         return Block(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
 
@@ -305,7 +296,7 @@ class Block:
     @property
     def deviation(self) -> FloatArray:
         """Of what the test looks at: the differences by query, or, where queries are not paired, the values of both systems."""
-        if self.contrasts.terms.done != "welch" or self.effects.n < 2:
+        if not self.contrasts.terms.procedure.of_samples or self.effects.n < 2:
             return self.effects.deviation
         variance = self.contrasts.variances
         return np.asarray((variance[self.a] + variance[self.b]) ** 0.5)

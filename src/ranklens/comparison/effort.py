@@ -7,24 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ranklens.errors import Given, InputError, Option
-from ranklens.stats.pairwise import COUNTED
-from ranklens.stats.randomization import ALL_ORDERS
-from ranklens.stats.resampling_counts import BINS
+from ranklens.stats.significance import DEFAULT_TEST, Work
 from ranklens.words import counted
 
 if TYPE_CHECKING:
     from ranklens.comparison.settings import Settings
 
-# By test: the most resamples, and how many times a query is drawn in all before there are fewer.
-_DRAWS = {
-    "randomization": (100_000, 10**9),
-    "bootstrap": (100_000, 10**9),
-    "tukey-randomized": (10_000, 10**9),
-}
+_DRAWS = 10**9  # of queries in all, before there are fewer resamples
 _FEWEST = 10_000  # resamples, with which the standard error of p = 0.05 is 0.002
 _PATIENCE = 60.0  # seconds
 # Nobody chose the default, and with so many queries the t test gives the same answer.
-_PATIENCE_BY_DEFAULT = {"randomization": 5.0}
+_PATIENCE_BY_DEFAULT = 5.0
 
 
 @dataclass(frozen=True)
@@ -60,12 +53,12 @@ def affordable(asked: Settings, size: Size) -> Settings:
             f" is not possible here: {hurdle}. Omit ",
             Option("test"),
             ", choose ",
-            Option("test", "tukey" if settings.is_tukey else "t"),
+            Option("test", settings.procedure.instead),
             ", or compare fewer pairs with ",
             Option("baseline"),
             ".",
         )
-    return replace(settings, test="tukey" if settings.is_tukey else "t")
+    return replace(settings, test=settings.procedure.instead)
 
 
 def obstacle(settings: Settings, size: Size) -> str | None:
@@ -76,9 +69,13 @@ def obstacle(settings: Settings, size: Size) -> str | None:
         return (
             f"with {settings.resamples:,} resamples no p-value stays small when corrected for {tests:,} tests"
         )
-    patience = _PATIENCE_BY_DEFAULT.get(settings.test, _PATIENCE) if settings.is_default else _PATIENCE
-    seconds = _seconds(settings, size)
-    if seconds <= patience:
+    nanoseconds = settings.procedure.nanoseconds
+    if nanoseconds is None:
+        return None
+    each = nanoseconds(Work(size.systems, size.pairs(settings), size.measures, size.queries))
+    seconds = 1e-9 * each * settings.resamples
+    is_chosen = not settings.is_default or settings.test != DEFAULT_TEST
+    if seconds <= (_PATIENCE if is_chosen else _PATIENCE_BY_DEFAULT):
         return None
     minutes = max(1, round(seconds / 60))
     return f"{settings.resamples:,} resamples of {counted(size.queries, 'query')} would take about {counted(minutes, 'minute')}"
@@ -90,26 +87,13 @@ def corrected_away(settings: Settings, tests: int) -> bool:
     The smallest is one in the number of resamples. Corrected for many tests that is not small, so all systems would look alike.
     """
     too_many = 2 * tests > settings.alpha * settings.resamples
-    return settings.is_resampled and too_many
+    return settings.procedure.is_resampled and too_many
 
 
 def _resamples(settings: Settings, size: Size) -> int:
     """Fewer where there are very many queries, but enough for the smallest corrected p-value to be a twentieth of alpha."""
-    if settings.test not in _DRAWS:
+    most = settings.procedure.most_resamples
+    if not most:
         return settings.resamples
-    most, draws = _DRAWS[settings.test]
-    needed = 0 if settings.is_tukey else math.ceil(20 * size.tests(settings) / settings.alpha)
-    return min(most, max(_FEWEST, needed, draws // size.queries // 1000 * 1000))
-
-
-def _seconds(settings: Settings, size: Size) -> float:
-    """About how long the resampling takes, as measured by benchmarks/comparisons.py."""
-    rows = size.systems * size.measures
-    per_draw = {
-        "randomization": 0.06 * rows,
-        "bootstrap": 6 + 0.5 * size.pairs(settings) * size.measures,
-        "tukey-randomized": (0.7 if size.systems <= ALL_ORDERS else 7) * rows,
-    }
-    if settings.test == "bootstrap" and size.queries > COUNTED:
-        return 1e-9 * 140 * size.pairs(settings) * size.measures * BINS * settings.resamples
-    return 1e-9 * per_draw.get(settings.test, 0.0) * size.queries * settings.resamples
+    needed = 0 if settings.is_of_all_pairs else math.ceil(20 * size.tests(settings) / settings.alpha)
+    return min(most, max(_FEWEST, needed, _DRAWS // size.queries // 1000 * 1000))

@@ -13,8 +13,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ranklens.comparison.significance import independent_values
 from ranklens.stats import Clusters, adjust, influence, inputs, paired_test
 from ranklens.stats.leave_one_out import mean_without
-from ranklens.stats.paired import NOT_OF_MEANS
-from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,12 +131,9 @@ def told(comparison: Comparison, measure: str) -> str:
 
 def _quick(part: Contrasts, n: int) -> str:
     """The test of the pair, or one that is close to it and takes no time."""
-    done = part.terms.done
-    return (
-        done
-        if done in (*NOT_OF_MEANS, "mcnemar", "welch") or (done == "randomization" and n <= EXACT_UP_TO)
-        else "t"
-    )
+    test = part.terms.procedure
+    is_quick = test.compares or test.p_of_wins or test.of_samples or test.is_exact(n)
+    return part.terms.done if is_quick else "t"
 
 
 def _influence(part: Contrasts, a: str, b: str) -> Influence:

@@ -12,6 +12,7 @@ from ranklens.comparison.alignment import settled
 from ranklens.comparison.results import SystemResult
 from ranklens.stats import Bounds, Clusters, Interval, adjust, inputs
 from ranklens.stats.pairwise import pairwise_p
+from ranklens.stats.significance import DEFAULT_TEST
 from ranklens.stats.strata import macro_interval
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ MOST_PAIRS = 5_000  # of all measures; of more, no intervals are made
 
 def macro_test(settings: Settings) -> str:
     """The test of differences of macro-averages, which are means: the one that was asked for, if it is about means and pairs."""
-    return settings.test if settings.test in ("t", "bootstrap") else "randomization"
+    return settings.test if settings.procedure.is_of_mean_differences else DEFAULT_TEST
 
 
 @dataclass(frozen=True)

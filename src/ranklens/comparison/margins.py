@@ -63,7 +63,7 @@ def with_decisions(
     """The same with a decision for each pair, in both directions; corrected as the tests are."""
     if not settings.margins:
         return dict(found)
-    corrected = replace(settings, test="t") if settings.is_tukey else settings
+    corrected = replace(settings, test="t") if settings.is_of_all_pairs else settings
     sides = []
     for turned in (False, True):
         raw = [[_p_values(part, turned=turned) for part in parts] for parts in found.values()]

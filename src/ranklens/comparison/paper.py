@@ -11,12 +11,14 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ranklens.comparison import tables, wording
+from ranklens.comparison import tables
 from ranklens.comparison.groups import label
 from ranklens.errors import Given, InputError, InPython, Option, RankLensWarning, nearest, warn
 from ranklens.metrics import parse, stated
 from ranklens.scores import highest_grade
 from ranklens.scores.notes import in_prose
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME
+from ranklens.stats.significance import SIGNIFICANCE_TESTS
 from ranklens.tables import latex as latex_tables
 from ranklens.tables.table import in_a_cell
 from ranklens.words import counted
@@ -333,10 +335,10 @@ def stated_parameters(comparison: Comparison) -> list[str]:
 def _briefly(comparison: Comparison) -> str:
     """The test, the correction and the level, in a few words."""
     tests = dict.fromkeys(part.terms.done for part in comparison.pairs.parts)
-    parts = [wording.name_of_test(test) for test in tests]
+    parts = [SIGNIFICANCE_TESTS[test].words for test in tests]
     family = comparison.pairs.parts[0].family
-    if family.pairs > 1 and not comparison.settings.is_tukey:
-        parts.append(wording.name_of_correction(comparison.correction) or "not corrected")
+    if family.pairs > 1 and not comparison.settings.is_of_all_pairs:
+        parts.append(CORRECTIONS_BY_NAME[comparison.correction].words or "not corrected")
     if family.measures == 1 and len(comparison.pairs.parts) > 1:
         parts.append("not corrected over measures")
     return ", ".join(parts)

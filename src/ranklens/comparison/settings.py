@@ -7,22 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ranklens.errors import Given, InputError, Option
-from ranklens.stats import CORRECTIONS, TESTS, inputs
+from ranklens.stats import CORRECTIONS, inputs
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME, DEFAULT_CORRECTION
+from ranklens.stats.significance import ALL_TESTS, DEFAULT_TEST, SIGNIFICANCE_TESTS, SignificanceTest
 
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.openness import Unjudged
     from ranklens.stats import Margin
 
-_TUKEY = ("tukey", "tukey-randomized")  # correct for all pairs by themselves
-ALL_TESTS = (*TESTS, *_TUKEY)
 FAMILIES = ("measure", "all")
 INTERVALS = ("separate", "simultaneous")
-MAX_T = "max-t"  # the test that simultaneous intervals agree with
-# Keep the chance of any false discovery below alpha; the others, but for none, the share of false discoveries.
-_STRICT = ("bonferroni", "holm", "hochberg", "hommel")
-# By test, the smallest p-value over n queries is this times 2**-n, however large the difference; 0 for tests without such a limit.
-_BY_SIGNS = {"randomization": 2.0, "wilcoxon": 2.0, "sign": 2.0, "mcnemar": 1.0}
 
 
 @dataclass(frozen=True)
@@ -30,8 +25,8 @@ class Settings:
     """How differences are tested."""
 
     baseline: str | None = None
-    test: str = "randomization"
-    correction: str = "holm"
+    test: str = DEFAULT_TEST
+    correction: str = DEFAULT_CORRECTION
     alpha: float = 0.05
     level: float = 0.95
     seed: int = 0
@@ -49,16 +44,17 @@ class Settings:
         inputs.share(self.alpha, "alpha", 0.05)
         inputs.share(self.level, "level")
         inputs.choice(self.intervals, "intervals", INTERVALS)
-        if self.is_joint and self.test not in ("randomization", "t", "bootstrap"):
+        of_means = [name for name, test in SIGNIFICANCE_TESTS.items() if test.is_of_mean_differences]
+        if self.is_joint and self.test not in of_means:
             raise InputError(
                 Option("intervals", "simultaneous"),
                 " and ",
                 Given("test", self.test),
                 " cannot be combined: the intervals are of means. Choose ",
-                Option("test", "randomization", "t", "bootstrap"),
+                Option("test", *of_means),
                 ".",
             )
-        if self.is_joint and self.correction not in _STRICT:
+        if self.is_joint and not CORRECTIONS_BY_NAME[self.correction].is_strict:
             raise InputError(
                 Option("intervals", "simultaneous"),
                 " and ",
@@ -74,25 +70,24 @@ class Settings:
         return self.intervals == "simultaneous"
 
     @property
-    def is_tukey(self) -> bool:
-        return self.test in _TUKEY
+    def procedure(self) -> SignificanceTest:
+        """What the test can and cannot do."""
+        return SIGNIFICANCE_TESTS[self.test]
 
     @property
-    def is_resampled(self) -> bool:
-        return self.test in ("randomization", "bootstrap")
+    def is_of_all_pairs(self) -> bool:
+        """Whether the test looks at all pairs at once, and corrects for their number by itself."""
+        return self.procedure.of_all_pairs is not None
 
     def hardest(self, tests: int) -> float:
         """What the smallest of so many p-values has to stay below if only one of them is small: the worst case."""
-        if self.is_tukey or self.correction in _STRICT or self.correction == "bh":
-            return self.alpha / tests
-        if self.correction == "by":
-            return self.alpha / tests / sum(1 / place for place in range(1, tests + 1))
-        return self.alpha
+        correction = "bonferroni" if self.is_of_all_pairs else self.correction
+        return CORRECTIONS_BY_NAME[correction].hardest(self.alpha, tests)
 
 
 def smallest_p(test: str, n: int) -> float:
     """The smallest p-value that a test can give over n queries, however large the difference."""
-    return _BY_SIGNS.get(test, 0.0) * 2.0**-n
+    return SIGNIFICANCE_TESTS[test].smallest * 2.0**-n
 
 
 def fewest_queries(test: str, alpha: float) -> int:
@@ -131,6 +126,11 @@ class Terms:
     @property
     def done(self) -> str:
         return self.test or self.settings.test
+
+    @property
+    def procedure(self) -> SignificanceTest:
+        """What the test that was done can and cannot do."""
+        return SIGNIFICANCE_TESTS[self.done]
 
     @property
     def is_secondary(self) -> bool:

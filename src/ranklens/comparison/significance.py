@@ -9,12 +9,11 @@ import numpy as np
 
 from ranklens.comparison.contrasts import Contrasts
 from ranklens.comparison.margins import with_decisions
-from ranklens.comparison.settings import MAX_T, Family, Settings, Terms
-from ranklens.stats import Clusters, Simultaneous, adjust, inputs, simultaneous, tukey_hsd
+from ranklens.comparison.settings import Family, Settings, Terms
+from ranklens.stats import Clusters, Simultaneous, adjust, inputs, simultaneous
 from ranklens.stats.bounded import is_binary
-from ranklens.stats.paired import NOT_OF_MEANS, direction
 from ranklens.stats.pairwise import pairwise_p
-from ranklens.stats.randomization import range_p
+from ranklens.stats.significance import BINARY_TEST, DEFAULT_TEST, MAX_T, SIGNIFICANCE_TESTS
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
@@ -73,7 +72,7 @@ def independent_values(values: FloatArray, clusters: Clusters | None, test: str)
     """What is independent: the values of queries, or what clusters add to the mean; tests of ranks and wins take their means."""
     if clusters is None:
         return values
-    return clusters.means(values) if test in NOT_OF_MEANS else clusters.shares(values)
+    return clusters.means(values) if SIGNIFICANCE_TESTS[test].compares else clusters.shares(values)
 
 
 def _joint(
@@ -109,8 +108,8 @@ def _done(
         return MAX_T
     if clusters or not settings.is_default:
         return settings.test
-    if settings.test == "randomization" and all(is_binary(part, *quantity.bounds) for part in values):
-        return "mcnemar"
+    if settings.test == DEFAULT_TEST and all(is_binary(part, *quantity.bounds) for part in values):
+        return BINARY_TEST
     return settings.test
 
 
@@ -133,32 +132,22 @@ def _p_values(
     """For each measure one for each pair, from the same random numbers, so that the order of systems does not matter."""
     if not len(first):
         return [np.zeros(0) for _ in values]
-    if not settings.is_tukey:
-        return _of_single_pairs(values, first, second, settings, done)
-    if settings.test == "tukey":
-        found = [tukey_hsd(scores, rng=settings.seed).p_values for scores in values]
-    else:
-        found = range_p(values, inputs.generator(settings.seed), settings.resamples)
-    return [p[first, second] for p in found]
-
-
-def _of_single_pairs(
-    values: Sequence[FloatArray],
-    first: IntArray,
-    second: IntArray,
-    settings: Settings,
-    done: Sequence[str],
-) -> list[FloatArray]:
-    found: dict[int, FloatArray] = {}
+    of_all_pairs = settings.procedure.of_all_pairs
+    if of_all_pairs is not None:
+        return [p[first, second] for p in of_all_pairs(values, settings.seed, settings.resamples)]
+    by_measure: dict[int, FloatArray] = {}
     for test in dict.fromkeys(done):
         places = [i for i, name in enumerate(done) if name == test]
-        how: dict[str, Any] = {
-            "method": "t" if test == MAX_T else test,
-            "rng": settings.seed,
-            "resamples": settings.resamples,
-        }
-        found |= zip(places, pairwise_p([values[i] for i in places], first, second, **how), strict=True)
-    return [found[i] for i in range(len(done))]
+        p_values = pairwise_p(
+            [values[i] for i in places],
+            first,
+            second,
+            method="t" if test == MAX_T else test,  # before correction, the p-values of both are the same
+            rng=settings.seed,
+            resamples=settings.resamples,
+        )
+        by_measure |= zip(places, p_values, strict=True)
+    return [by_measure[i] for i in range(len(done))]
 
 
 def _speaks_for_the_better_mean(
@@ -166,13 +155,14 @@ def _speaks_for_the_better_mean(
 ) -> BoolArray:
     """Whether the test found the difference in the direction of the means, which those of ranks and signs need not."""
     agrees = np.ones(len(first), dtype=bool)
-    if test not in ("sign", "wilcoxon"):
+    of_differences = SIGNIFICANCE_TESTS[test].of_differences
+    if not SIGNIFICANCE_TESTS[test].compares or of_differences is None:
         return agrees
     means = values.mean(axis=1)
     for pair in np.flatnonzero(is_small):
         i, j = first[pair], second[pair]
         change = inputs.differences(values[i], values[j])
-        agrees[pair] = np.sign(direction(change, test)) == np.sign(means[j] - means[i])
+        agrees[pair] = np.sign(of_differences(change).statistic) == np.sign(means[j] - means[i])
     return agrees
 
 
@@ -182,7 +172,7 @@ def _adjusted(p_values: Sequence[Sequence[FloatArray]], settings: Settings) -> l
     Tukey's test already corrects for the pairs.
     """
     parts, measures = len(p_values), len(p_values[0])
-    if settings.is_tukey:
+    if settings.is_of_all_pairs:
         others = parts * (measures if settings.family == "all" else 1)
         return [[np.minimum(p * others, 1.0) for p in part] for part in p_values]
     together = [[i] for i in range(measures)] if settings.family == "measure" else [list(range(measures))]

@@ -13,9 +13,12 @@ from ranklens.comparison.macro import macro_test
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import best_of_teams
 from ranklens.scores import details
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME
 from ranklens.stats.effects import METHODS
+from ranklens.stats.intervals import words_of_method
 from ranklens.stats.joint import RESAMPLES as JOINT_RESAMPLES
 from ranklens.stats.randomization import EXACT_UP_TO
+from ranklens.stats.significance import BINARY_TEST, SIGNIFICANCE_TESTS
 from ranklens.tables.table import Cell, Lines, Printout, Table
 from ranklens.words import counted, p_cell, said_once, several, shortened
 
@@ -114,10 +117,12 @@ def pairs(comparison: Comparison) -> Table:
         hidden += len(tested) - len(shown)
         label_of = comparison.shown(name)
         rows += [[label_of if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
-    corrected = wording.name_of_correction(comparison.correction)
+    corrected = CORRECTIONS_BY_NAME[comparison.correction].words
     if comparison.settings.is_joint:
         corrected = "max-t"
-    is_plain = comparison.settings.is_tukey or not corrected or comparison.pairs.parts[0].family.pairs < 2
+    is_plain = (
+        comparison.settings.is_of_all_pairs or not corrected or comparison.pairs.parts[0].family.pairs < 2
+    )
     chance = "p" if is_plain else f"p ({corrected})"
     header = ["measure", "pair", "difference", _interval_header(comparison), chance, "win/tie/loss", ""]
     return Table(header, rows, left=2, note=_not_shown(hidden))
@@ -179,7 +184,7 @@ def macro_pairs(comparison: Comparison) -> Table:
         found = sorted((p for p in comparison.macro_pairs if p.measure == name), key=lambda p: p.p_value)
         shown = [_macro_row(comparison, pair) for pair in found[:MOST_PAIRS]]
         rows += [[comparison.shown(name) if i == 0 else "", *row] for i, row in enumerate(shown)]
-    corrected = wording.name_of_correction(comparison.correction)
+    corrected = CORRECTIONS_BY_NAME[comparison.correction].words
     chance = f"p ({corrected})" if corrected and len(comparison.slices[0].pairs.parts[0]) > 1 else "p"
     header = ["measure", "macro-average", "difference", _interval_header(comparison), chance, ""]
     return Table(header, rows, left=2)
@@ -257,12 +262,12 @@ def method(comparison: Comparison) -> str:
 
 
 def _test(test: str, parts: Sequence[Contrasts]) -> str:
-    text, settings = wording.name_of_test(test), parts[0].settings
+    text, settings = SIGNIFICANCE_TESTS[test].words, parts[0].settings
     if any(part.clusters is not None for part in parts):
         text += " by cluster"
     if settings.is_joint:
         return f"{text} with {JOINT_RESAMPLES:,} resamples"
-    if test == "mcnemar" or not settings.is_resampled:
+    if not SIGNIFICANCE_TESTS[test].is_resampled:
         return text
     exact = sum(part.exact_pairs for part in parts)
     if exact == sum(map(len, parts)):
@@ -276,7 +281,7 @@ def _intervals(comparison: Comparison) -> str:
     means = dict.fromkeys(r.interval.method for r in comparison.results if r.interval is not None)
     blocks = (next(part.blocks()) for part in comparison.pairs.parts if len(part))
     used = dict.fromkeys(METHODS[place] for block in blocks for place in block.effects.method.tolist())
-    of_means, of_differences = (several([*map(wording.name_of_method, names)]) for names in (means, used))
+    of_means, of_differences = (several([*map(words_of_method, names)]) for names in (means, used))
     if comparison.settings.is_joint:
         return (
             f"Intervals of means are {of_means}; those of differences hold together and agree with the tests."
@@ -305,7 +310,7 @@ def note(comparison: Comparison, *, parameters: bool = True) -> list[str]:
     lines += _of_slices(comparison) if len(comparison.pairs) else []
     if comparison.macro_pairs:
         by = "query" if comparison.cluster_of is None else "cluster"
-        name = wording.name_of_test(macro_test(comparison.settings))
+        name = SIGNIFICANCE_TESTS[macro_test(comparison.settings)].words
         lines.append(f"Differences of macro-averages: {name} of what each {by} adds to them.")
     return lines
 
@@ -315,9 +320,10 @@ def methods_of_tests(comparison: Comparison) -> list[str]:
     if not len(comparison.pairs):
         return []
     tests = method(comparison)
-    text = f"Differences were tested with {'' if tests.startswith(('McNemar', 'Tukey')) else 'the '}{tests} (alpha = {comparison.alpha:g})."
+    is_named_after_someone = tests.partition(" ")[0].endswith("'s")
+    text = f"Differences were tested with {'' if is_named_after_someone else 'the '}{tests} (alpha = {comparison.alpha:g})."
     binary = [
-        part for part in comparison.pairs.parts if part.terms.done == "mcnemar" and part.settings.is_default
+        part for part in comparison.pairs.parts if part.terms.done == BINARY_TEST and part.settings.is_default
     ]
     if binary:
         names = several([part.quantity.name for part in binary])
@@ -373,10 +379,10 @@ def only_with_baseline(comparison: Comparison) -> str:
 
 def _corrected(comparison: Comparison, family: Family) -> str:
     """What p-values are corrected for, and that this does not include measures, if there are several."""
-    pairs, name = family.pairs, wording.name_of_correction(comparison.correction)
+    pairs, name = family.pairs, CORRECTIONS_BY_NAME[comparison.correction].words
     tested = sum(comparison.quantity(measure).is_tested for measure in comparison.measures)
     is_each = tested > 1 and family.measures == 1
-    if comparison.settings.is_tukey:
+    if comparison.settings.is_of_all_pairs:
         said = f"which corrects for all pairs of {len(comparison.systems):,} systems"
     elif comparison.settings.is_joint:
         said = f"which corrects for {counted(pairs, 'pair')}"

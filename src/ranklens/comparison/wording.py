@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from ranklens.comparison import margin_words
 from ranklens.comparison.settings import fewest_queries
 from ranklens.stats import queries_needed
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME
+from ranklens.stats.intervals import words_of_method
 from ranklens.stats.power import queries_for_default_test
+from ranklens.stats.significance import BINARY_TEST, DEFAULT_TEST, SIGNIFICANCE_TESTS
 from ranklens.words import counted, p_cell, percent, plural, several
 
 if TYPE_CHECKING:
@@ -21,41 +24,6 @@ if TYPE_CHECKING:
     from ranklens.comparison.settings import Family, Settings, Terms
     from ranklens.scores import Scores
 
-_CORRECTIONS = {
-    "bonferroni": "Bonferroni",
-    "holm": "Holm",
-    "hochberg": "Hochberg",
-    "hommel": "Hommel",
-    "bh": "Benjamini-Hochberg",
-    "by": "Benjamini-Yekutieli",
-}
-_TESTS = {
-    "randomization": "randomisation test",
-    "t": "paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "sign": "sign test",
-    "mcnemar": "McNemar's mid-p test",
-    "bootstrap": "bootstrap test",
-    "welch": "unpaired Welch t test",
-    "max-t": "max-t test",
-    "tukey": "Tukey's HSD",
-    "tukey-randomized": "randomised Tukey HSD",
-}
-_METHODS = {
-    "t": "Student's t",
-    "adjusted t": "Student's t with a win and a loss added",
-    "welch": "Welch's t",
-    "bonett-price": "Bonett and Price's for paired proportions",
-    "wilson": "Wilson's",
-    "modified wilson": "Wilson's modified near the ends",
-    "score": "Wilson's with the scores' own variance",
-    "t of logs": "Student's t of logarithms",
-    "cluster t": "Student's t by cluster",
-    "cluster t of logits": "Student's t of logits by cluster",
-    "simultaneous": "the largest t of all pairs",
-}
-# Tests that are not about the mean, and what they compare.
-_NOT_OF_MEANS = {"wilcoxon": "signed ranks", "sign": "wins"}
 _COULD_TURN = "unjudged documents could reverse their order"
 _FAR = 100  # times as many queries: too far to plan for
 _MOST_NAMES = 3  # queries that are named if a result hinges on each
@@ -105,18 +73,16 @@ def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
         return Verdict(f"{ahead} and {behind} have the same value for {where}", "")
     amount = facts(pair, intervals=intervals)
     if pair.significant:
-        joint, by = (", ", "") if pair.terms.done in _NOT_OF_MEANS else (" ", "by ")
+        joint, by = (", ", "") if pair.terms.procedure.compares else (" ", "by ")
         return Verdict(f"{ahead} is {superior(pair.terms)} than {behind}", joint, f"{by}{amount}")
     if pair.adjusted_p <= pair.terms.settings.alpha:
-        compared = _NOT_OF_MEANS[pair.terms.done]
+        compared = pair.terms.procedure.compares
         claim = f"{compared.capitalize()} and means disagree on {ahead} and {behind}"
         return Verdict(
             claim, ": ", f"{compared} favour {behind}, but {ahead} has the {_word(quantity)} mean; {amount}"
         )
     equal = f"No significant difference between {ahead} and {behind}"
-    return Verdict(
-        equal, ": ", amount if pair.terms.done in _NOT_OF_MEANS else f"the means differ by {amount}"
-    )
+    return Verdict(equal, ": ", amount if pair.terms.procedure.compares else f"the means differ by {amount}")
 
 
 def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Verdict:
@@ -187,7 +153,7 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
 
 def _lead(pair: PairResult, words: str) -> str:
     """Words before the size of a difference; those of a test that is not about means name the pair instead."""
-    return f"{pair.a} and {pair.b}:" if pair.terms.done in _NOT_OF_MEANS else words
+    return f"{pair.a} and {pair.b}:" if pair.terms.procedure.compares else words
 
 
 def _against_baseline(
@@ -203,7 +169,7 @@ def _against_baseline(
     parts: list[str] = []
     if better:
         pair = comparison.pair(measure, baseline, better[0])
-        near, by = facts(pair, intervals=intervals), "" if pair.terms.done in _NOT_OF_MEANS else "by "
+        near, by = facts(pair, intervals=intervals), "" if pair.terms.procedure.compares else "by "
         claim, joint = (
             f"{_are(better)} {word} than {baseline}",
             (" " if by else ", ") if len(better) == 1 else "; ",
@@ -287,11 +253,11 @@ def of_slices(comparison: Comparison, measure: str) -> str:
 def facts(pair: PairResult, *, intervals: bool = True) -> str:
     """The size of a difference, how likely it is by chance, and which differences often go undetected."""
     unlike = _unlike_interval(pair) if intervals else ""
-    size, compared = _size(pair, intervals=intervals), _NOT_OF_MEANS.get(pair.terms.done)
-    if compared is None:
+    size, compared = _size(pair, intervals=intervals), pair.terms.procedure.compares
+    if not compared:
         return f"{size}, {_chance(pair)}{unlike}{_unseen(pair)}"
     more, fewer = max(pair.wins, pair.losses), min(pair.wins, pair.losses)
-    counts = f" ({more:,} to {fewer:,})" if pair.terms.done == "sign" else ""
+    counts = f" ({more:,} to {fewer:,})" if pair.terms.procedure.p_of_wins else ""
     return f"{_chance(pair)} for {compared}{counts}; the means differ by {size}{unlike}"
 
 
@@ -303,12 +269,12 @@ def _unlike_interval(pair: PairResult) -> str:
         return ""
     if abs(settings.level + settings.alpha - 1) > 1e-9:
         reason = f"has a level of {settings.level:.4g}, while the test has an alpha of {settings.alpha:g}"
-    elif pair.terms.done in _NOT_OF_MEANS:
-        reason = f"is that of the means, while the test compares {_NOT_OF_MEANS[pair.terms.done]}"
-    elif not contains and family.pairs > 1 and (settings.is_tukey or pair.p_value <= settings.alpha):
+    elif pair.terms.procedure.compares:
+        reason = f"is that of the means, while the test compares {pair.terms.procedure.compares}"
+    elif not contains and family.pairs > 1 and (settings.is_of_all_pairs or pair.p_value <= settings.alpha):
         reason = "is not corrected for the number of pairs"
     else:
-        reason = f"is {_METHODS[pair.interval.method]}, a different method from the test"
+        reason = f"is {words_of_method(pair.interval.method)}, a different method from the test"
     nothing = 1 if quantity.is_geometric else 0
     return f" (the interval {'contains' if contains else 'excludes'} {nothing}, but {reason})"
 
@@ -408,14 +374,14 @@ def roughly_needed(comparison: Comparison, pair: PairResult) -> int | None:
     enough then, if that many are far away, or if the test is not about means.
     """
     effect, deviation = _nearest_end(pair), pair.deviation
-    if not effect or not deviation or pair.n < 2 or pair.terms.done in _NOT_OF_MEANS:
+    if not effect or not deviation or pair.n < 2 or pair.terms.procedure.compares:
         return None
     units = pair.terms.clusters or pair.n
     alpha, spread = comparison.contrasts(pair.measure).alpha, deviation * (units / pair.n) ** 0.5
     needed = max(queries_needed(effect, spread, alpha=alpha), fewest_queries(pair.terms.done, alpha))
-    if pair.terms.done in ("randomization", "mcnemar"):
+    if pair.terms.done in (DEFAULT_TEST, BINARY_TEST):
         differing = 1.0 if pair.terms.clusters else 1 - pair.ties / pair.n
-        is_binary = pair.terms.done == "mcnemar"
+        is_binary = pair.terms.done == BINARY_TEST
         needed = queries_for_default_test(effect, spread, alpha=alpha, differing=differing, binary=is_binary)
     if not units < needed <= _FAR * units:
         return None
@@ -440,30 +406,15 @@ def correction_text(settings: Settings, family: Family) -> str:
     slices += f" on {family.measures:,} measures" if family.measures > 1 else ""
     if settings.is_joint:
         return f" by the max-t test over {counted(family.pairs // family.slices // family.measures, 'pair')}{slices}"
-    if settings.is_tukey:
-        return f" by {_TESTS[settings.test]} over {family.systems:,} systems{slices}"
+    if settings.is_of_all_pairs:
+        return f" by {SIGNIFICANCE_TESTS[settings.test].words} over {family.systems:,} systems{slices}"
     pairs = family.pairs // family.slices // family.measures
     if family.pairs < 2:
         return ""
     over = f"{counted(pairs, 'pair')}{slices}"
-    if settings.correction == "none":
+    if not CORRECTIONS_BY_NAME[settings.correction].words:
         return f", not corrected for {over}"
-    return f" after {_CORRECTIONS[settings.correction]} over {over}"
-
-
-def name_of_test(test: str) -> str:
-    """In words, for captions."""
-    return _TESTS[test]
-
-
-def name_of_method(method: str) -> str:
-    """How an interval was made, in words."""
-    return _METHODS.get(method, method)
-
-
-def name_of_correction(correction: str) -> str:
-    """In words; empty for none."""
-    return _CORRECTIONS.get(correction, "")
+    return f" after {CORRECTIONS_BY_NAME[settings.correction].words} over {over}"
 
 
 def in_a_word(pair: PairResult, quantity: Quantity) -> str:
@@ -496,7 +447,7 @@ def _word(quantity: Quantity) -> str:
 
 def superior(terms: Terms) -> str:
     """In what one system is ahead of another: its mean, unless the test is about something else."""
-    compared = _NOT_OF_MEANS.get(terms.done)
+    compared = terms.procedure.compares
     return f"{_word(terms.quantity)} by {compared}" if compared else _word(terms.quantity)
 
 

@@ -126,13 +126,6 @@ _REFERENCES = (
     Reference("ranklens", "{The RankLens authors}", "RankLens: measure retrieval", "", 2026, None, "misc", url="https://github.com/ranklens/ranklens"),
 )  # fmt: skip
 REFERENCES = {reference.key: reference for reference in _REFERENCES}
-# Where the tests and corrections of comparisons come from.
-PROCEDURES: dict[str, str] = {
-    "randomization": "smucker2007", "mcnemar": "fagerland2013", "tukey": "carterette2012", "tukey-randomized": "carterette2012",
-    "max-t": "hothorn2008", "margin": "fay1997",
-    "holm": "holm1979", "bonferroni": "dunn1961", "hochberg": "hochberg1988", "hommel": "hommel1988", "bh": "benjamini1995",
-    "by": "benjamini2001",
-}  # fmt: skip
 
 
 def references_of(definition: Definition) -> list[Reference]:

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from ranklens.scores.account import Account
     from ranklens.stats.intervals import Interval
 
-_METHODS = {
-    "wilson": "Wilson",
-    "modified wilson": "modified Wilson",
-}  # that are not written as they are called
-
 
 def details(
     account: Account, measures: Sequence[Measure], *, done: str = "averaged", parameters: bool = True
@@ -160,9 +155,12 @@ def _judged_share(account: Account, measures: Sequence[Measure]) -> str:
 
 def kinds_of_intervals(intervals: Mapping[str, Interval]) -> list[str]:
     """How intervals were made, if not all are Student's t."""
+    from ranklens.stats.intervals import INTERVAL_METHODS
+
     by: dict[str, list[str]] = {}
     for name, around in intervals.items():
-        by.setdefault(_METHODS.get(around.method, around.method), []).append(name)
+        method = INTERVAL_METHODS.get(around.method)
+        by.setdefault((method and method.short) or around.method, []).append(name)
     if not by or [*by] == ["t"]:
         return []
     if len(by) == 1:

@@ -22,8 +22,8 @@ from ranklens.stats import adjust, detectable_difference, inputs
 from ranklens.stats.effects import effect_of_moments
 from ranklens.stats.intervals import Bounds
 from ranklens.stats.moments import Moments
-from ranklens.stats.paired import mid_p, sign_p, student_of
-from ranklens.stats.resampling_counts import bootstrap_p_of_counts, sign_flip_p_of_counts
+from ranklens.stats.paired import sign_p
+from ranklens.stats.significance import BINARY_TEST, SIGNIFICANCE_TESTS
 from ranklens.tables.table import Printout, Table
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ranklens.spark.scores import SparkScores
 
 COLLECTED = 1_000_000  # queries whose values come to the driver, for all that a comparison can tell; more stay on the cluster
-TESTS = ("randomization", "t", "sign", "mcnemar", "bootstrap")
 _RESAMPLES = 10_000
 _COLUMNS = (
     "measure",
@@ -193,11 +192,12 @@ def compare_large(
     scores: Mapping[str, SparkScores], wanted: Sequence[Measure], settings: Settings, missing: str
 ) -> LargeComparison:
     """Compare systems whose values are on a cluster, measure by measure, in one walk over all values."""
-    if not settings.is_default and settings.test not in TESTS:
+    possible = [name for name, test in SIGNIFICANCE_TESTS.items() if test.is_from_sums]
+    if not settings.is_default and settings.test not in possible:
         raise InputError(
             Given("test", settings.test),
             " needs the values of all queries in one place; for so many choose ",
-            Option("test", *TESTS),
+            Option("test", *possible),
             ".",
         )
     measures = [m for m in wanted if m.definition.aggregate in ("mean", "geometric")]
@@ -315,27 +315,25 @@ class _Sums:
             return self.settings.test
         first, second = (self.moments[place] for place in self.each[at])
         is_binary = all(one.at_low + one.at_high == one.n for one in (first, second))
-        return "mcnemar" if is_binary else "t"
+        return BINARY_TEST if is_binary else self.settings.procedure.instead
 
     def _p(self, at: int, test: str) -> float:
-        found = self.differences[at]
-        if test == "mcnemar":
-            return float(mid_p(np.array([found.wins]), np.array([found.losses]))[0])
-        if test == "sign" or found.moments.is_constant:
+        found, procedure = self.differences[at], SIGNIFICANCE_TESTS[test]
+        moments = found.moments
+        if procedure.p_of_wins is not None:
+            return float(procedure.p_of_wins(np.array([found.wins]), np.array([found.losses]))[0])
+        if moments.is_constant:
             return sign_p(found.wins, found.losses)
-        if test == "t":
-            return float(
-                student_of(
-                    np.asarray(found.moments.mean), np.asarray(found.moments.deviation), found.moments.n
-                )[1]
-            )
+        if procedure.p_of_moments is not None:
+            mean, deviation = np.asarray(moments.mean), np.asarray(moments.deviation)
+            return float(procedure.p_of_moments(mean, deviation, moments.n))
+        assert procedure.p_of_counts is not None
         first, second = (self.columns[place] for place in self.each[at])
         values, counts = counts_of(
-            self.frame.selectExpr(f"{_sql(second)} - {_sql(first)} as change"), "change", found.moments
+            self.frame.selectExpr(f"{_sql(second)} - {_sql(first)} as change"), "change", moments
         )
         values = np.where(np.abs(values) <= first.noise, 0.0, values)
-        of_counts = sign_flip_p_of_counts if test == "randomization" else bootstrap_p_of_counts
-        return of_counts(
+        return procedure.p_of_counts(
             values, counts, inputs.generator(self.settings.seed), min(self.settings.resamples, _RESAMPLES)
         )
 

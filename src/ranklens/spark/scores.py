@@ -22,7 +22,7 @@ from ranklens.scores import (
     usual_of_logs,
 )
 from ranklens.spark.collecting import collected
-from ranklens.stats.intervals import Bounds, Interval
+from ranklens.stats.intervals import INTERVAL_METHODS, Bounds, Interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -148,7 +148,7 @@ class SparkScores(Scores):
             return super().interval(parsed, level=level, method=method, rng=rng)
         if kind not in ("mean", "geometric"):
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
-        if method in ("percentile", "bca"):
+        if method in INTERVAL_METHODS and INTERVAL_METHODS[method].is_resampled:
             from ranklens.spark.statistics import bootstrap_interval
 
             return bootstrap_interval(self, parsed, level=level, method=method, rng=rng)

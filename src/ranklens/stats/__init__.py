@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from ranklens.stats.leave_one_out import Influence, influence
     from ranklens.stats.margins import DECISIONS, Decision, Margin, MarginTest, margin_test
     from ranklens.stats.overlap import Overlap, rbo
-    from ranklens.stats.paired import TESTS, TestResult, paired_test
+    from ranklens.stats.paired import TestResult
     from ranklens.stats.power import detectable_difference, power_of, queries_needed
     from ranklens.stats.ratios import relative_interval, share_interval
     from ranklens.stats.risk import georisk, trisk, urisk
     from ranklens.stats.sequences import ConfidenceSequence, confidence_sequence
+    from ranklens.stats.significance import TESTS, paired_test
     from ranklens.stats.tukey import TukeyResult, tukey_hsd
 
 _HOME = {
@@ -39,11 +40,12 @@ _HOME = {
     "intervals": "INTERVALS Bounds Interval interval",
     "margins": "DECISIONS Decision Margin MarginTest margin_test",
     "overlap": "Overlap rbo",
-    "paired": "TESTS TestResult paired_test",
+    "paired": "TestResult",
     "power": "detectable_difference power_of queries_needed",
     "ratios": "relative_interval share_interval",
     "risk": "georisk trisk urisk",
     "sequences": "ConfidenceSequence confidence_sequence",
+    "significance": "TESTS paired_test",
     "joint": "Simultaneous simultaneous",
     "tukey": "TukeyResult tukey_hsd",
 }

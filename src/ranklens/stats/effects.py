@@ -11,7 +11,7 @@ from numpy.polynomial import chebyshev
 
 from ranklens.stats import bounded, inputs
 from ranklens.stats.distributions import shift_of_tail
-from ranklens.stats.intervals import Bounds, Interval, interval, within
+from ranklens.stats.intervals import INTERVAL_METHODS, Bounds, Interval, interval, within
 from ranklens.stats.moments import Moments, exact_sum
 from ranklens.stats.student import t_quantile
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 _KNOTS = 128  # more intervals of Hedges' g than this are interpolated between so many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
-METHODS = ("t", "adjusted t", "bonett-price", "welch", "cluster t", "simultaneous")
-_STUDENT, _ADJUSTED, _PROPORTIONS, _UNPAIRED = range(4)
+METHODS = tuple(name for name, method in INTERVAL_METHODS.items() if method.of_differences)
+_STUDENT, _ADJUSTED, _PROPORTIONS, _UNPAIRED = map(
+    METHODS.index, ("t", "adjusted t", "bonett-price", "welch")
+)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ from ranklens.errors import InputError
 from ranklens.stats import bounded, inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-INTERVALS = ("auto", "t", "wilson", "score", "percentile", "bca")
 _DRAWN = 1 << 18  # numbers at once: they stay in the cache, and memory is bounded
 _COUNTED = 1 << 20  # the same where they are counted: enough rows for a fast product
 
@@ -47,49 +46,6 @@ class Interval:
 
     def __str__(self) -> str:
         return f"[{self.low:.4f}, {self.high:.4f}]"
-
-
-def interval(
-    scores: Any,
-    *,
-    method: str = "auto",
-    level: float = 0.95,
-    bounds: Bounds = Bounds(),  # noqa: B008  immutable
-    rng: Rng = None,
-    resamples: int = 10_000,
-) -> Interval:
-    """The interval of a mean; ``method`` of the result names how it was made.
-
-    - ``auto``: ``wilson`` if all scores are at one of the two ``bounds`` (``modified wilson`` if one to three are at the other:
-      the end next to them is then farther out), ``score`` if the mean is near one of them, else ``t``.
-    - ``t``: Student's. ``wilson``: of the share of scores at the upper bound. ``score``: the same for scores in between, with
-      their own variance; it never leaves the bounds.
-    - ``percentile`` and ``bca``: of the bootstrap. ``bca`` needs variation and otherwise falls back to ``percentile``.
-
-    One score says nothing about the next, so the interval then covers the whole range of the measure. Where all scores
-    are equal, ``t`` and the bootstrap have no width: they know nothing of what was not seen.
-
-    >>> interval([0.2, 0.4, 0.6])
-    Interval(low=-0.0968..., high=0.8968..., level=0.95, method='t', clipped=False)
-    >>> interval([1, 1, 1, 1, 1, 1, 1, 1], bounds=Bounds(0, 1))
-    Interval(low=0.6755..., high=1.0, level=0.95, method='wilson', clipped=False)
-    >>> print(interval([1, 1, 0.9, 1, 0.5], bounds=Bounds(0, 1)))
-    [0.4334, 0.9860]
-    >>> interval([0.2], bounds=Bounds(0, 1))
-    Interval(low=0.0, high=1.0, level=0.95, method='t', clipped=False)
-    >>> print(interval([0.0, 0.0, 0.1, 0.2, 1.0], method="bca", rng=0))
-    [0.0400, 0.8000]
-    """
-    inputs.choice(method, "method", INTERVALS)
-    inputs.share(level, "level")
-    values = inputs.sample(scores, "scores")
-    if len(values) < 2:
-        return Interval(float(bounds.low), float(bounds.high), level, "t" if method == "auto" else method)
-    if method in ("auto", "t", "wilson", "score"):
-        found = _analytic(values, method, level, bounds)
-    else:
-        found = _bootstrap(values, method, level, rng, resamples)
-    return within(bounds, found)
 
 
 def within(bounds: Bounds, found: Interval) -> Interval:
@@ -127,32 +83,52 @@ def student_ends(values: FloatArray, level: float) -> tuple[FloatArray, FloatArr
     return mean - half, mean + half
 
 
-def _analytic(values: FloatArray, method: str, level: float, bounds: Bounds) -> Interval:
-    is_finite = bool(np.isfinite(bounds.high - bounds.low))
-    if not is_finite and method in ("wilson", "score"):
-        raise InputError(f"method={method!r} needs the range of the scores: pass bounds=Bounds(low, high).")
-    if method == "wilson" or (method == "auto" and bounded.is_binary(values, *bounds)):
-        return _of_share(values, method, level, bounds)
+def _automatic(values: FloatArray, level: float, bounds: Bounds) -> Interval:
+    if bounded.is_binary(values, *bounds):
+        return _of_share(values, "auto", level, bounds)
+    around = _student(values, level, bounds)
+    if not np.isfinite(bounds.high - bounds.low):
+        return around
+    centre, half = (around.low + around.high) / 2, (around.high - around.low) / 2
+    is_near = bounded.is_near(np.asarray(centre), np.asarray(half), *bounds)
+    return _score(values, level, bounds) if inputs.constant(values) or is_near else around
+
+
+def _student(values: FloatArray, level: float, _bounds: Bounds) -> Interval:
     low, high = student_ends(values, level)
-    is_near = inputs.constant(values) or bounded.is_near((low + high) / 2, (high - low) / 2, *bounds)
-    if method == "score" or (method == "auto" and is_finite and is_near):
-        ends = bounded.score_ends(values, level, *bounds)
-        return Interval(float(ends[0]), float(ends[1]), level, "score")
     return Interval(float(low), float(high), level)
 
 
-def _of_share(values: FloatArray, method: str, level: float, bounds: Bounds) -> Interval:
-    """Wilson's interval; unless that was asked for, as it was modified for shares next to an end."""
+def _wilson(values: FloatArray, level: float, bounds: Bounds) -> Interval:
+    _refuse_endless("wilson", bounds)
     for position in np.flatnonzero((values != bounds.low) & (values != bounds.high))[:1]:
         raise InputError(
             f"scores[{position}] is {values[position]:g}, but method='wilson' is for scores that are "
             f"{bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
         )
+    return _of_share(values, "wilson", level, bounds)
+
+
+def _score(values: FloatArray, level: float, bounds: Bounds) -> Interval:
+    _refuse_endless("score", bounds)
+    low, high = bounded.score_ends(values, level, *bounds)
+    return Interval(float(low), float(high), level, "score")
+
+
+def _refuse_endless(method: str, bounds: Bounds) -> None:
+    if not np.isfinite(bounds.high - bounds.low):
+        raise InputError(f"method={method!r} needs the range of the scores: pass bounds=Bounds(low, high).")
+
+
+def _of_share(values: FloatArray, method: str, level: float, bounds: Bounds) -> Interval:
     return interval_of_share(int((values == bounds.high).sum()), len(values), method, level, bounds)
 
 
 def interval_of_share(hits: int, n: int, method: str, level: float, bounds: Bounds) -> Interval:
-    """The same of so many scores at the upper bound among n that are all at one of the two."""
+    """Wilson's, of ``hits`` scores at the upper bound among n that are all at one of the two.
+
+    Unless that was asked for, as it was modified for shares next to an end.
+    """
     low, high = (float(end) for end in bounded.wilson_ends(np.asarray(hits / n), n, level))
     if method == "auto" and (modified := bounded.modified_wilson_ends(hits, n, level)) != (low, high):
         (low, high), method = modified, "modified wilson"
@@ -160,12 +136,6 @@ def interval_of_share(hits: int, n: int, method: str, level: float, bounds: Boun
         method = "wilson"
     span = bounds.high - bounds.low
     return Interval(bounds.low + span * low, bounds.low + span * high, level, method)
-
-
-def _bootstrap(values: FloatArray, method: str, level: float, rng: Rng, resamples: int) -> Interval:
-    drawn = bootstrap_samples(values, inputs.generator(rng), inputs.count(resamples, "resamples"))
-    means = np.concatenate([part.mean(axis=1) for part in drawn])
-    return bootstrap_ends(values, means, method, level)
 
 
 def bootstrap_ends(
@@ -218,3 +188,85 @@ def median_interval(values: FloatArray, level: float = 0.95, bounds: Bounds = Bo
     if below == 0:
         return Interval(*bounds, level, "order statistics")
     return Interval(float(ordered[below - 1]), float(ordered[n - below]), level, "order statistics")
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """How an interval is made, in words; and its function, where the interval of a mean can be asked for by this name."""
+
+    words: str
+    short: str = ""  # in a list, where it is not written as it is called
+    of_mean: Callable[[FloatArray, float, Bounds], Interval] | None = None
+    is_resampled: bool = False
+    of_differences: bool = False  # between two systems
+
+
+# Everything that speaks of intervals reads their names and words here: those of :attr:`Interval.method`, and ``auto``.
+INTERVAL_METHODS: dict[str, IntervalMethod] = {
+    "auto": IntervalMethod("automatic", of_mean=_automatic),
+    "t": IntervalMethod("Student's t", of_mean=_student, of_differences=True),
+    "wilson": IntervalMethod("Wilson's", "Wilson", of_mean=_wilson),
+    "score": IntervalMethod("Wilson's with the scores' own variance", of_mean=_score),
+    "percentile": IntervalMethod("percentile", is_resampled=True),
+    "bca": IntervalMethod("bca", is_resampled=True),
+    "modified wilson": IntervalMethod("Wilson's modified near the ends", "modified Wilson"),
+    "order statistics": IntervalMethod("order statistics"),
+    "t of logs": IntervalMethod("Student's t of logarithms"),
+    "cluster t of logits": IntervalMethod("Student's t of logits by cluster"),
+    "adjusted t": IntervalMethod("Student's t with a win and a loss added", of_differences=True),
+    "bonett-price": IntervalMethod("Bonett and Price's for paired proportions", of_differences=True),
+    "welch": IntervalMethod("Welch's t", of_differences=True),
+    "cluster t": IntervalMethod("Student's t by cluster", of_differences=True),
+    "simultaneous": IntervalMethod("the largest t of all pairs", of_differences=True),
+}
+ANALYTIC = tuple(name for name, method in INTERVAL_METHODS.items() if method.of_mean)
+INTERVALS = (*ANALYTIC, *(name for name, method in INTERVAL_METHODS.items() if method.is_resampled))
+
+
+def words_of_method(method: str) -> str:
+    """How an interval was made, in words."""
+    return INTERVAL_METHODS[method].words if method in INTERVAL_METHODS else method
+
+
+def interval(
+    scores: Any,
+    *,
+    method: str = "auto",
+    level: float = 0.95,
+    bounds: Bounds = Bounds(),  # noqa: B008  immutable
+    rng: Rng = None,
+    resamples: int = 10_000,
+) -> Interval:
+    """The interval of a mean; ``method`` of the result names how it was made.
+
+    - ``auto``: ``wilson`` if all scores are at one of the two ``bounds`` (``modified wilson`` if one to three are at the other:
+      the end next to them is then farther out), ``score`` if the mean is near one of them, else ``t``.
+    - ``t``: Student's. ``wilson``: of the share of scores at the upper bound. ``score``: the same for scores in between, with
+      their own variance; it never leaves the bounds.
+    - ``percentile`` and ``bca``: of the bootstrap. ``bca`` needs variation and otherwise falls back to ``percentile``.
+
+    One score says nothing about the next, so the interval then covers the whole range of the measure. Where all scores
+    are equal, ``t`` and the bootstrap have no width: they know nothing of what was not seen.
+
+    >>> interval([0.2, 0.4, 0.6])
+    Interval(low=-0.0968..., high=0.8968..., level=0.95, method='t', clipped=False)
+    >>> interval([1, 1, 1, 1, 1, 1, 1, 1], bounds=Bounds(0, 1))
+    Interval(low=0.6755..., high=1.0, level=0.95, method='wilson', clipped=False)
+    >>> print(interval([1, 1, 0.9, 1, 0.5], bounds=Bounds(0, 1)))
+    [0.4334, 0.9860]
+    >>> interval([0.2], bounds=Bounds(0, 1))
+    Interval(low=0.0, high=1.0, level=0.95, method='t', clipped=False)
+    >>> print(interval([0.0, 0.0, 0.1, 0.2, 1.0], method="bca", rng=0))
+    [0.0400, 0.8000]
+    """
+    inputs.choice(method, "method", INTERVALS)
+    inputs.share(level, "level")
+    values = inputs.sample(scores, "scores")
+    if len(values) < 2:
+        return Interval(float(bounds.low), float(bounds.high), level, "t" if method == "auto" else method)
+    of_mean = INTERVAL_METHODS[method].of_mean
+    if of_mean is not None:
+        return within(bounds, of_mean(values, level, bounds))
+    samples = bootstrap_samples(values, inputs.generator(rng), inputs.count(resamples, "resamples"))
+    means = np.concatenate([sample.mean(axis=1) for sample in samples])
+    return within(bounds, bootstrap_ends(values, means, method, level))

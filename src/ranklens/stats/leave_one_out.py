@@ -9,10 +9,12 @@ import numpy as np
 
 from ranklens.stats import inputs
 from ranklens.stats.clusters import Clusters
-from ranklens.stats.paired import NOT_OF_MEANS, mid_p, paired_test
 from ranklens.stats.randomization import EXACT_UP_TO, sign_flip_p
+from ranklens.stats.significance import SIGNIFICANCE_TESTS, paired_test
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from ranklens.arrays import FloatArray, IntArray
@@ -62,14 +64,15 @@ def influence(
     without = (change.sum() - change) / (n - 1) if n > 1 else np.full(n, np.nan)
     if n < 3:
         return Influence(change, without, np.ones(n), 1.0)
-    if method == "randomization":
+    test = SIGNIFICANCE_TESTS.get(method, SIGNIFICANCE_TESTS["t"])
+    if test.shared_draws == "signs":
         p, base = _by_signs(change, groups, inputs.generator(rng), resamples)
-    elif method == "mcnemar":
-        p, base = _by_wins(change)
-    elif method in NOT_OF_MEANS:
+    elif test.compares:
         p, base = _by_rank(change, groups, method)
-    elif method == "welch":
-        p, base = _unpaired(*inputs.pair(a, b))
+    elif test.p_of_wins is not None:
+        p, base = _by_wins(change, test.p_of_wins)
+    elif test.of_samples is not None:
+        p, base = _unpaired(*inputs.pair(a, b), method)
     else:
         p, base = _by_t(change, groups)
     return Influence(change, without, p, base)
@@ -108,10 +111,12 @@ def _t_tail(total: FloatArray, squares: FloatArray, count: FloatArray) -> FloatA
     return np.asarray(2 * stdtr(count - 1, -t))
 
 
-def _by_wins(change: FloatArray) -> tuple[FloatArray, float]:
+def _by_wins(
+    change: FloatArray, p_of_wins: Callable[[IntArray, IntArray], FloatArray]
+) -> tuple[FloatArray, float]:
     """McNemar's test needs the number of wins and losses alone; values of 0 and 1 are not clustered when it is done."""
     wins, losses = (change > 0).sum(), (change < 0).sum()
-    p = mid_p(np.append(wins - (change > 0), wins), np.append(losses - (change < 0), losses))
+    p = p_of_wins(np.append(wins - (change > 0), wins), np.append(losses - (change < 0), losses))
     return p[:-1], float(p[-1])
 
 
@@ -124,9 +129,9 @@ def _by_rank(change: FloatArray, groups: Clusters, method: str) -> tuple[FloatAr
     return np.array(each), p_value(change, groups.index)
 
 
-def _unpaired(a: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
-    each = [paired_test(np.delete(a, i), np.delete(b, i), method="welch").p_value for i in range(len(a))]
-    return np.array(each), paired_test(a, b, method="welch").p_value
+def _unpaired(a: FloatArray, b: FloatArray, method: str) -> tuple[FloatArray, float]:
+    each = [paired_test(np.delete(a, i), np.delete(b, i), method=method).p_value for i in range(len(a))]
+    return np.array(each), paired_test(a, b, method=method).p_value
 
 
 def _by_signs(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray
 
 Decision = Literal["better", "no worse", "equivalent", "worse", "undecided"]
+SOURCE = "fay1997"  # its key in metrics/literature.py
 _NO_SKEW = 1e-3
 _LARGER = 4.0  # over the number of queries: how much larger the loss is that they do not show. Chosen by simulation, see docs/simulation.md.
 DECISIONS: tuple[Decision, ...] = ("better", "no worse", "equivalent", "worse", "undecided")

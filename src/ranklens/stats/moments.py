@@ -15,7 +15,7 @@ import numpy as np
 
 from ranklens.errors import InputError
 from ranklens.stats import bounded, inputs
-from ranklens.stats.intervals import Bounds, Interval, interval_of_share, within
+from ranklens.stats.intervals import ANALYTIC, Bounds, Interval, interval_of_share, within
 from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Moments:
         >>> print(Moments.of(values).interval(), interval(values))
         [0.4908, 0.6092] [0.4908, 0.6092]
         """
-        inputs.choice(method, "method", ("auto", "t", "wilson", "score"))
+        inputs.choice(method, "method", ANALYTIC)
         inputs.share(level, "level")
         if self.n < 2:
             return Interval(float(bounds.low), float(bounds.high), level, "t" if method == "auto" else method)

@@ -1,11 +1,11 @@
-"""Tests of two systems over the same queries."""
+"""Tests of two systems over the same queries: from their differences, whose noise was removed, to a p-value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from ranklens.stats.randomization import sign_flip_p
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
-    from ranklens.stats.inputs import Rng
 
-TESTS = ("randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "welch")
-NOT_OF_MEANS = ("wilcoxon", "sign")  # tests of signed ranks and of wins
 _COUNTED_RANKS = (
     50  # up to so many differences all sums of ranks are counted, as in SciPy; then they are all but normal
 )
@@ -43,52 +40,17 @@ class TestResult:
     resamples: int | None = None
 
 
-def paired_test(
-    a: Any, b: Any, *, method: str = "randomization", rng: Rng = None, resamples: int = 100_000
-) -> TestResult:
-    """How often a difference as large as that between a and b would be seen if the two were equally good; two-sided.
-
-    - ``randomization``: signs of the differences are flipped; all of them up to 20 differences, otherwise ``resamples`` times.
-    - ``t``: Student's. ``bootstrap``: the same statistic, its distribution from samples of the differences, shifted to mean 0.
-    - ``wilcoxon``: signed ranks; ties between a and b are left out, equal differences share their mean rank. Counted up to
-      50 differences, then normal.
-    - ``sign``: wins against losses, binomial; ties are left out.
-    - ``mcnemar``: the same with mid-p: an outcome as likely as the one observed counts half, without which the test of scores
-      that are 0 or 1 finds less than it could.
-    - ``welch``: as if a and b came from different queries, whose numbers may differ; ``n`` is the smaller.
-
-    Values that differ by floating-point noise alone are ties. Where a and b are equal, p is 1. Where t has no variation to
-    go by (one query, or all differences equal), ``t`` and ``bootstrap`` answer as ``sign``, ``welch`` as ``permutation``.
-
-    >>> result = paired_test([0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0])
-    >>> result.p_value, result.exact
-    (0.0625, True)
-    >>> paired_test([0.5, 0.5, 0.5], [0.6, 0.6, 0.6], method="t").method
-    'sign'
-    """
-    inputs.choice(method, "method", TESTS)
-    inputs.count(resamples, "resamples")
-    if method == "welch":
-        return _welch(inputs.not_empty(a, "a"), inputs.not_empty(b, "b"))
-    change = inputs.differences(*inputs.pair(a, b))
-    if method == "randomization":
-        return _randomization(change, inputs.generator(rng), resamples)
-    if method in _COUNTED:
-        return _COUNTED[method](change)
-    if inputs.constant(change):
-        return _sign(change)
-    if method == "t":
-        return _student(change)
-    return _bootstrap(change, inputs.generator(rng), resamples)
-
-
-def _randomization(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
+def randomization(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
+    """Signs of the differences are flipped."""
     p, exact = sign_flip_p(change, rng, resamples)
     drawn = None if exact else resamples
     return TestResult(p, float(change.mean()), "randomization", len(change), exact, drawn)
 
 
-def _student(change: FloatArray) -> TestResult:
+def student_test(change: FloatArray) -> TestResult:
+    """Student's; the sign test where differences do not vary."""
+    if inputs.constant(change):
+        return sign(change)
     t, p = student(change)
     return TestResult(float(p), float(t), "t", len(change))
 
@@ -120,12 +82,14 @@ def sign_ps(wins: IntArray, losses: IntArray) -> FloatArray:
     return np.asarray(np.minimum(1.0, 2 * bdtr(np.minimum(wins, losses), wins + losses, 0.5)))
 
 
-def _sign(change: FloatArray) -> TestResult:
+def sign(change: FloatArray) -> TestResult:
+    """Wins against losses, binomial."""
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
     return TestResult(sign_p(wins, losses), float(wins - losses), "sign", len(change), exact=True)
 
 
-def _mcnemar(change: FloatArray) -> TestResult:
+def mcnemar(change: FloatArray) -> TestResult:
+    """The same with mid-p."""
     wins, losses = int((change > 0).sum()), int((change < 0).sum())
     p = float(mid_p(np.array([wins]), np.array([losses]))[0])
     return TestResult(p, float(wins - losses), "mcnemar", len(change), exact=True)
@@ -140,15 +104,16 @@ def mid_p(wins: IntArray, losses: IntArray) -> FloatArray:
     return np.asarray(np.where(wins == losses, 1.0, below + bdtr(fewer, n, 0.5)))
 
 
-def _wilcoxon(change: FloatArray) -> TestResult:
+def wilcoxon(change: FloatArray) -> TestResult:
+    """Signed ranks."""
     ranks, statistic = _signed_ranks(change)
     p = _rank_sum_p(ranks, statistic)
     return TestResult(p, statistic, "wilcoxon", len(change), exact=len(ranks) <= _COUNTED_RANKS)
 
 
-def wilcoxon_p(change: FloatArray) -> float:
-    """The p-value of differences whose noise was removed."""
-    return _rank_sum_p(*_signed_ranks(change))
+def wilcoxon_ps(changes: FloatArray) -> FloatArray:
+    """The p-values of many rows of differences."""
+    return np.array([_rank_sum_p(*_signed_ranks(change)) for change in changes])
 
 
 def _rank_sum_p(ranks: FloatArray, statistic: float) -> float:
@@ -159,11 +124,6 @@ def _rank_sum_p(ranks: FloatArray, statistic: float) -> float:
     if len(ranks) <= _COUNTED_RANKS:
         return _counted_ranks_p(ranks, statistic)
     return float(2 * ndtr(-abs(statistic) / np.sqrt((ranks**2).sum())))
-
-
-def direction(change: FloatArray, method: str) -> float:
-    """Above 0 if the signs or signed ranks speak for the second system, below 0 if for the first."""
-    return _signed_ranks(change)[1] if method == "wilcoxon" else float(np.sign(change).sum())
 
 
 def _signed_ranks(change: FloatArray) -> tuple[FloatArray, float]:
@@ -205,9 +165,12 @@ def _ways_to_rank_sums(ranks: tuple[int, ...]) -> FloatArray:
     return ways
 
 
-def _bootstrap(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
-    observed, p = _student(change).statistic, float(bootstrap_p(change[None], rng, resamples)[0])
-    return TestResult(p, observed, "bootstrap", len(change), resamples=resamples)
+def bootstrap(change: FloatArray, rng: np.random.Generator, resamples: int) -> TestResult:
+    """Student's t, its distribution from samples; the sign test where differences do not vary."""
+    if inputs.constant(change):
+        return sign(change)
+    t, p = float(student(change)[0]), float(bootstrap_p(change[None], rng, resamples)[0])
+    return TestResult(p, t, "bootstrap", len(change), resamples=resamples)
 
 
 def bootstrap_p(changes: FloatArray, rng: np.random.Generator, resamples: int) -> FloatArray:
@@ -223,7 +186,8 @@ def bootstrap_p(changes: FloatArray, rng: np.random.Generator, resamples: int) -
     return np.asarray((far + 1) / (resamples + 1))
 
 
-def _welch(a: FloatArray, b: FloatArray) -> TestResult:
+def welch(a: FloatArray, b: FloatArray) -> TestResult:
+    """As if a and b came from different queries."""
     from scipy.special import stdtr
 
     n, sizes, gap = min(len(a), len(b)), np.array([len(a), len(b)]), float(b.mean() - a.mean())
@@ -242,6 +206,3 @@ def _permutation_of_constants(a: FloatArray, b: FloatArray, gap: float) -> TestR
     differ = abs(gap) > inputs.NOISE * max(np.abs(a).max(), np.abs(b).max())
     p = min(1.0, 2 / comb(len(a) + len(b), len(a))) if differ else 1.0
     return TestResult(p, gap if differ else 0.0, "permutation", min(len(a), len(b)), exact=True)
-
-
-_COUNTED = {"wilcoxon": _wilcoxon, "mcnemar": _mcnemar, "sign": _sign}

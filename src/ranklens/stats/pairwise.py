@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.stats import inputs
-from ranklens.stats.paired import bootstrap_p, mid_p, paired_test, sign_ps, student, wilcoxon_p
+from ranklens.stats.paired import bootstrap_p, sign
 from ranklens.stats.randomization import EXACT_UP_TO, random_sums, sign_flip_p
-from ranklens.stats.resampling_counts import bootstrap_p_of_counts, counts_of
+from ranklens.stats.resampling_counts import COUNTED, bootstrap_p_of_counts, counts_of
+from ranklens.stats.significance import DEFAULT_TEST, SIGNIFICANCE_TESTS, paired_test
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-COUNTED = 200_000  # queries, beyond which the bootstrap draws from counts of equal differences
 _CELLS = 1 << 17  # differences held at once; more would not stay in the cache
 _NEARLY = 1e-9  # of the largest score
-_OF_WINS: dict[str, Callable[[IntArray, IntArray], FloatArray]] = {"mcnemar": mid_p, "sign": sign_ps}
 
 
 def pairwise_p(
@@ -27,7 +26,7 @@ def pairwise_p(
     first: IntArray,
     second: IntArray,
     *,
-    method: str = "randomization",
+    method: str = DEFAULT_TEST,
     rng: Rng = None,
     resamples: int = 100_000,
 ) -> list[FloatArray]:
@@ -41,27 +40,29 @@ def pairwise_p(
     >>> pairwise_p([scores], np.array([0, 0]), np.array([1, 2]))
     [array([0.0625, 1.    ])]
     """
-    if method == "randomization":
+    test = SIGNIFICANCE_TESTS[method]
+    if test.shared_draws == "signs":
         return _sign_flips(scores, first, second, inputs.generator(rng), resamples)
-    if method == "bootstrap":
+    if test.shared_draws == "samples":
         return _bootstrap(scores, first, second, inputs.generator(rng), resamples)
-    if method == "wilcoxon":
-        return [_wilcoxon(values, first, second) for values in scores]
-    if method in _OF_WINS:
-        return [_of_wins(values, first, second, _OF_WINS[method]) for values in scores]
+    if test.p_of_wins is not None:
+        return [_of_wins(values, first, second, test.p_of_wins) for values in scores]
     how = {"method": method, "rng": rng, "resamples": resamples}
-    return [_one_by_one(values, first, second, how) for values in scores]
+    return [_of_rows(values, first, second, how) for values in scores]
 
 
-def _one_by_one(values: FloatArray, first: IntArray, second: IntArray, how: dict[str, Any]) -> FloatArray:
-    p, rest = np.ones(len(first)), np.ones(len(first), dtype=bool)
-    if how["method"] == "t" and values.shape[1] > 1:
+def _of_rows(values: FloatArray, first: IntArray, second: IntArray, how: dict[str, Any]) -> FloatArray:
+    test, p, rest = SIGNIFICANCE_TESTS[how["method"]], np.ones(len(first)), np.ones(len(first), dtype=bool)
+    if test.p_of_rows is not None and values.shape[1] > 1:
         nearly = _NEARLY * np.abs(values).max()
         for part in _parts(len(first), values.shape[1]):
-            change = values[second[part]] - values[first[part]]
-            # Differences that hardly vary are left to the test of single pairs, which knows what to do.
-            rest[part] = np.ptp(change, axis=1) <= nearly
-            p[part][~rest[part]] = student(change[~rest[part]])[1]
+            if test.needs_variation:
+                change = values[second[part]] - values[first[part]]
+                # Differences that hardly vary are left to the test of single pairs, which knows what to do.
+                rest[part] = np.ptp(change, axis=1) <= nearly
+            else:
+                change, rest[part] = inputs.differences(values[first[part]], values[second[part]]), False
+            p[part][~rest[part]] = test.p_of_rows(change[~rest[part]])
     for pair in np.flatnonzero(rest):
         p[pair] = paired_test(values[first[pair]], values[second[pair]], **how).p_value
     return p
@@ -71,20 +72,12 @@ def _of_wins(
     values: FloatArray,
     first: IntArray,
     second: IntArray,
-    p_of: Callable[[IntArray, IntArray], FloatArray],
+    p_of_wins: Callable[[IntArray, IntArray], FloatArray],
 ) -> FloatArray:
     p = np.ones(len(first))
     for part in _parts(len(first), values.shape[1]):
         change = inputs.differences(values[first[part]], values[second[part]])
-        p[part] = p_of((change > 0).sum(axis=1), (change < 0).sum(axis=1))
-    return p
-
-
-def _wilcoxon(values: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    p = np.ones(len(first))
-    for part in _parts(len(first), values.shape[1]):
-        change = inputs.differences(values[first[part]], values[second[part]])
-        p[part] = [wilcoxon_p(row) for row in change]
+        p[part] = p_of_wins((change > 0).sum(axis=1), (change < 0).sum(axis=1))
     return p
 
 
@@ -104,7 +97,7 @@ def _bootstrap(
     elif varies.any():
         p[varies] = bootstrap_p(changes[varies], rng, resamples)
     for row in np.flatnonzero(~varies):
-        p[row] = paired_test(np.zeros_like(changes[row]), changes[row], method="sign").p_value
+        p[row] = sign(changes[row]).p_value
     return np.split(p, len(scores))
 
 

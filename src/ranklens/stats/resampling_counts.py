@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
+COUNTED = 200_000  # queries, beyond which the bootstrap draws from counts of equal differences
 BINS = 1 << 12  # different values at most; more are put into as many bins
 _DRAWN = 1 << 20  # numbers at once
 

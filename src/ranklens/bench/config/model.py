@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from ranklens.bench.config.checks import check, check_retriever
-from ranklens.comparison.settings import ALL_TESTS, FAMILIES, INTERVALS
+from ranklens.comparison.settings import FAMILIES, INTERVALS
 from ranklens.data.matching.parsing import matching
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest
@@ -37,6 +37,7 @@ from ranklens.report.trackers.destinations import check as check_tracker
 from ranklens.retrieval.ages import in_seconds
 from ranklens.retrieval.asking import AskOptions
 from ranklens.stats import CORRECTIONS, Margin
+from ranklens.stats.significance import ALL_TESTS
 
 _PLACEHOLDER = re.compile(r"(\$\{\w+\}|\{(?:query|k)\})")
 

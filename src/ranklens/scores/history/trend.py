@@ -15,8 +15,8 @@ from ranklens.scores import logs_with_floor
 from ranklens.scores.history.differences import Differences, differences
 from ranklens.stats import inputs
 from ranklens.stats.corrections import share_of_look
-from ranklens.stats.paired import paired_test
 from ranklens.stats.randomization import EXACT_UP_TO
+from ranklens.stats.significance import paired_test
 from ranklens.words import counted, p_cell
 
 if TYPE_CHECKING:
