@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
@@ -258,8 +258,11 @@ _DEFAULT = Policy()
 _TAKES_MORE = 0x08  # inspect.CO_VARKEYWORDS, of code with ``**options``
 
 
-def make_policy(policy: Policy | None, options: Mapping[str, Any]) -> Policy:
-    """``policy`` with single fields replaced, so that ``evaluate(..., ties="average")`` reads well."""
+def make_policy(policy: Policy | None, options: Mapping[str, Any], arguments: Iterable[str] = ()) -> Policy:
+    """``policy`` with single fields replaced, so that ``evaluate(..., ties="average")`` reads well.
+
+    ``arguments`` are those that the caller takes besides its own and policies.
+    """
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyError(
             Given("policy", policy),
@@ -271,14 +274,14 @@ def make_policy(policy: Policy | None, options: Mapping[str, Any]) -> Policy:
         return policy or _DEFAULT
     for name in options:
         if name not in _QUESTIONS:
-            raise _unknown(name, sys._getframe(1).f_code)  # noqa: SLF001
+            raise _unknown(name, sys._getframe(1).f_code, arguments)  # noqa: SLF001
     return dataclasses.replace(policy or _DEFAULT, **options)
 
 
-def _unknown(name: str, caller: CodeType) -> PolicyError:
+def _unknown(name: str, caller: CodeType, arguments: Iterable[str]) -> PolicyError:
     """The error for a name that is no policy; where a function takes policies beside its own arguments, it may be meant for one of these."""
     if not caller.co_flags & _TAKES_MORE:
         return PolicyError(f"There is no policy {name!r}: {nearest(name, _QUESTIONS)}")
     own = caller.co_varnames[: caller.co_argcount + caller.co_kwonlyargcount]
-    named = closest(name, [*own, *_QUESTIONS])
+    named = closest(name, [*own, *arguments, *_QUESTIONS])
     return PolicyError(f"There is no argument {name!r}: {named}Policies: {', '.join(_QUESTIONS)}.")

@@ -1,6 +1,7 @@
 """Tests, corrections and intervals are each described once; everything that names them agrees with that."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -11,12 +12,14 @@ import ranklens as rl
 from ranklens.cli.bench import EXAMPLE
 from ranklens.comparison import choices
 from ranklens.comparison.compare import compare_scores
+from ranklens.comparison.options import CompareOptions
+from ranklens.options import descriptions
 from ranklens.stats import CORRECTIONS, INTERVALS, TESTS, intervals, paired_test, significance
-from ranklens.stats.corrections import CORRECTIONS_BY_NAME
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME, DEFAULT_CORRECTION
 from ranklens.stats.effects import METHODS
 from ranklens.stats.paired import TestResult
 from ranklens.stats.pairwise import pairwise_p
-from ranklens.stats.significance import ALL_TESTS, MAX_T, SIGNIFICANCE_TESTS, SignificanceTest
+from ranklens.stats.significance import ALL_TESTS, DEFAULT_TEST, MAX_T, SIGNIFICANCE_TESTS, SignificanceTest
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -35,6 +38,11 @@ def test_every_test_has_words_and_one_function(name):
     assert sum(function is not None for function in functions) == (name != MAX_T)
     assert bool(test.most_resamples) == (test.nanoseconds is not None)
     assert SIGNIFICANCE_TESTS[test.instead].nanoseconds is None
+
+
+def test_the_defaults_of_comparisons_are_those_of_the_registry():
+    usual = CompareOptions()
+    assert (usual.test or DEFAULT_TEST, usual.correction) == (DEFAULT_TEST, DEFAULT_CORRECTION)
 
 
 def test_methods_of_intervals_have_words():
@@ -83,7 +91,9 @@ def test_a_new_test_needs_no_more_than_its_record(monkeypatch):
         SignificanceTest("median test", of_differences=median_test, compares="medians"),
     )
     monkeypatch.setattr(significance, "TESTS", (*TESTS, "median"))
-    monkeypatch.setattr("ranklens.comparison.settings.ALL_TESTS", (*ALL_TESTS, "median"))
+    described = descriptions(CompareOptions)
+    choices = replace(described["test"], choices=(*ALL_TESTS, "median"))
+    monkeypatch.setattr("ranklens.comparison.settings.descriptions", lambda _: {**described, "test": choices})
     a, b = np.zeros(8), np.linspace(0.1, 0.4, 8)
     assert paired_test(a, b, method="median").p_value == 2**-7
     assert pairwise_p([np.stack([a, b])], np.array([0]), np.array([1]), method="median")[0].tolist() == [

@@ -215,6 +215,15 @@ def alpha_level(bench):
     assert not bench(retrievers=some).comparison.pair("nDCG@5", "mine", "good").significant
 
 
+def level(bench):
+    found = bench(retrievers=[GOOD, BAD], level=0.8)
+    assert (found.comparison.alpha, found.comparison.level) == (0.05, 0.8)
+    untested = bench(
+        retrievers=[GOOD], level=0.8, **metrics(statistical_analysis={"significance_testing": False})
+    )
+    assert json.loads(untested.to_json())["level"] == 0.8
+
+
 def batch_size(bench):
     bench(**retriever("batch"), **metrics(performance={"batch_size": 3}))
     assert sorted(bench.calls()) == ["1", "3"]
@@ -710,6 +719,7 @@ EFFECTS = {
     "baseline": baseline,
     "test": the_test,
     "correction": correction,
+    "level": level,
     "by": by,
     "clusters": clusters,
     "margin": margin,

@@ -13,73 +13,33 @@ from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.mismatch import only_mismatches
 from ranklens.cli.reading import MatchOptions
+from ranklens.comparison.options import CompareOptions
 from ranklens.data.files.collection import paths_of, with_intents
 from ranklens.data.files.hashes import Inputs
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
-from ranklens.options import Description
+from ranklens.options import Description, descriptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ranklens.comparison.comparison import Comparison
 
-_TESTS = "Significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey or tukey-randomized; by default randomization, and mcnemar for measures that are 0 or 1."
-_CLUSTER = "Queries that belong together, by FILE:COLUMN; with a BEIR folder, COLUMN is enough. Tests and intervals are then by cluster."
-_BY = "Also compare slices of the queries, by FILE:COLUMN; with a BEIR folder, COLUMN is enough."
 
-# Options, each with its default, that `ranklens.compare` takes by the same names, except `by`, `seed` and the formats.
+def _compare_options() -> dict[str, tuple[Any, Any]]:
+    """Every option of ``ranklens.compare`` that has a help, by its name in a command; values without a type of their own are text."""
+    added = {}
+    for name, described in descriptions(CompareOptions).items():
+        default = getattr(_USUAL, name)
+        kind = str | None if default is None else type(default)
+        flag = described.flags[0].removeprefix("--") if described.flags else name
+        added[flag] = (Annotated[kind, described], default)
+    return added
+
+
+_USUAL = CompareOptions()
 _SETTINGS: dict[str, tuple[Any, Any]] = {
     "measures": (options.Measures, DEFAULT_MEASURES),
-    "baseline": (
-        Annotated[
-            str | None,
-            Description("Compare every run with this one; without it, all pairs are compared."),
-        ],
-        None,
-    ),
-    "test": (Annotated[str | None, Description(_TESTS)], None),
-    "correction": (
-        Annotated[
-            str,
-            Description("Correction for multiple pairs: holm, bonferroni, hochberg, hommel, bh, by or none."),
-        ],
-        "holm",
-    ),
-    "alpha": (
-        Annotated[float, Description("Significance level.")],
-        0.05,
-    ),
-    "level": (Annotated[float, Description("Confidence level.")], 0.95),
-    "primary": (
-        Annotated[
-            str | None,
-            Description(
-                "The measure that a recommendation rests on; the others are described. Default: the first."
-            ),
-        ],
-        None,
-    ),
-    "family": (
-        Annotated[str, Description("Correct over the pairs of each measure (measure) or of all (all).")],
-        "measure",
-    ),
-    "by": (Annotated[str | None, Description(_BY)], None),
-    "margin": (
-        Annotated[
-            str | None,
-            Description("The largest difference that does not matter: a number, or a share such as 2%."),
-        ],
-        None,
-    ),
-    "cluster": (Annotated[str | None, Description(_CLUSTER, metavar="FILE:COLUMN")], None),
-    "intervals": (
-        Annotated[
-            str,
-            Description("Intervals of differences: separate, or simultaneous, which agree with the tests."),
-        ],
-        "separate",
-    ),
-    "seed": (Annotated[int, Description("Random seed.", least=0)], 0),
+    **_compare_options(),
     "by_team": (
         Annotated[
             str | None,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ranklens.comparison.alignment import align
 from ranklens.comparison.analysis import Sliced, analyse, analyse_slices
@@ -19,6 +17,7 @@ from ranklens.comparison.conclusion import primary_measure
 from ranklens.comparison.effort import Size, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.openness import Unjudged
+from ranklens.comparison.options import CompareArguments, CompareOptions, ComparisonArguments
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
@@ -32,49 +31,35 @@ from ranklens.errors import InputError, nearest, warn
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.prepared import kept
 from ranklens.metrics import parse_many
+from ranklens.options import with_options_in_signature
 from ranklens.policy import make_policy
 from ranklens.scores import Scores
 from ranklens.scores.evaluation import Each, evaluate, evaluate_each
 from ranklens.scores.value_tables import by_system
-from ranklens.stats import inputs
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ranklens.comparison.choices import Correction, Test
     from ranklens.data.matching.rules import Matching
     from ranklens.metrics import Measure
-    from ranklens.policy import Policy, PolicyOptions
+    from ranklens.policy import Policy
     from ranklens.stats import Clusters
-    from ranklens.stats.inputs import Rng
 
 
+@with_options_in_signature(CompareOptions, takes_more=True)
 def compare(
     qrels: Any,
     runs: Any,
     measures: str | Measure | Sequence[str | Measure] = "rag",
     *,
-    baseline: str | None = None,
-    test: Test | None = None,
-    correction: Correction = "holm",
-    alpha: float = 0.05,
-    level: float = 0.95,
-    primary: str | Measure | None = None,
-    family: str = "measure",
-    margin: Any = None,
-    clusters: Any = None,
-    intervals: str = "separate",
-    by: Any = None,
-    queries: Any = None,
     policy: Policy | None = None,
-    rng: Rng = 0,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     teams: Any = None,
     skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     save: bool | str = False,
-    **options: Unpack[PolicyOptions],
+    **options: Unpack[CompareArguments],
 ) -> Comparison:
     """Evaluate several runs on the same queries and say which differences are more than chance.
 
@@ -102,12 +87,12 @@ def compare(
     >>> compare(qrels, {"bad": bad, "good": good}, "RR").verdict("RR")
     'good is better than bad by 0.500 [0.159, 0.641], p = 0.008. Choose good.'
     """
-    chosen = make_policy(policy, options)
-    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
+    asked, policies = CompareOptions.of(options)
+    chosen = make_policy(policy, policies, [one.name for one in fields(CompareOptions)])
+    settings = Settings.of(asked)
     if _is_on_spark(qrels, runs):
         how = {"policy": chosen, "columns": columns, "match": match}
         evaluated = _evaluated_on_spark(qrels, runs, measures, progress, how)
-        asked = Asked(by, queries, margin, clusters)
         scored = list(next(iter(evaluated.values())).measures) if evaluated else parse_many(measures)
         on_spark: Comparison = _compared_on_spark(evaluated, scored, settings, asked, chosen.missing)
         if save:
@@ -116,11 +101,10 @@ def compare(
             saving.save(evaluated, save, "compare", asdict(settings))
         return on_spark
     if _are_kept_on_spark(runs):
-        asked = Asked(by, queries, margin, clusters)
         large: Comparison = _compared_on_spark(runs, parse_many(measures), settings, asked, chosen.missing)
         return large
     bad: Bad = {} if skip_bad else None
-    judgments = Inputs.of((qrels, queries))
+    judgments = Inputs.of((qrels, asked.queries))
     qrels, given = _named_runs(qrels, runs, Names.of(columns, match), bad)
     opened = {name: Inputs.of([run]) for name, run in given.items()}
     rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
@@ -132,16 +116,15 @@ def compare(
     if match is not None:
         data = _matched(data, chosen, match)
     if (
-        queries is None
+        asked.queries is None
         and isinstance(data.qrels, Golden)
-        and (isinstance(by, str) or isinstance(clusters, str))
+        and (isinstance(asked.by, str) or isinstance(asked.clusters, str))
     ):
-        queries = data.qrels.fields
+        asked = replace(asked, queries=data.qrels.fields)
     evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad)
     data = Collection(data.qrels, {name: data.runs[name] for name in evaluated})
     given = {name: run for name, run in given.items() if name in evaluated or name not in rankings}
     wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
-    asked = Asked(by, queries, margin, clusters)
     found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
     read = Inputs.merged([judgments, *(opened[name] for name in given), found.inputs])
     evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
@@ -188,14 +171,18 @@ def _evaluated_on_spark(
 
 
 def _compared_on_spark(
-    scores: Mapping[str, Scores], wanted: list[Measure], settings: Settings, given: Asked, missing: str
+    scores: Mapping[str, Scores],
+    wanted: list[Measure],
+    settings: Settings,
+    options: CompareOptions,
+    missing: str,
 ) -> Any:
     """By all values, if they are few enough to come here; else by their sums, as a :class:`ranklens.spark.comparing.LargeComparison`."""
     from ranklens.upward import compare_large, is_large
 
     if not is_large(scores):
-        return _compared(scores, wanted, settings, given, missing)
-    if any(one is not None for one in (given.by, given.margin, given.clusters)) or settings.is_joint:
+        return _compared(scores, wanted, settings, options, missing)
+    if any(one is not None for one in (options.by, options.margin, options.clusters)) or settings.is_joint:
         raise InputError(
             "With so many queries their values stay on the cluster, where slices, margins, clusters and simultaneous intervals are not "
             "available. Leave them out, or compare a sample of the queries."
@@ -227,25 +214,14 @@ def _logged(logs: Mapping[str, Log]) -> dict[str, Any]:
     }
 
 
+@with_options_in_signature(CompareOptions)
 def compare_scores(
     scores: Any,
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
-    baseline: str | None = None,
-    test: Test | None = None,
-    correction: Correction = "holm",
-    alpha: float = 0.05,
-    level: float = 0.95,
-    primary: str | Measure | None = None,
-    family: str = "measure",
     better: Mapping[str, str] | None = None,
-    margin: Any = None,
-    clusters: Any = None,
-    intervals: str = "separate",
-    by: Any = None,
-    queries: Any = None,
     missing: str | None = None,
-    rng: Rng = 0,
+    **options: Unpack[ComparisonArguments],
 ) -> Comparison:
     """Compare values that exist already: Scores, tables by query, ``{query: {measure: value}}``, or files of ``trec_eval -q``.
 
@@ -260,57 +236,53 @@ def compare_scores(
     >>> found.result("RR", "a").mean, found.pair("RR", "a", "b").wins, found.pair("RR", "a", "b").losses
     (0.75, 0, 1)
     """
-    settings = _settings(baseline, test, correction, alpha, level, rng, family, primary, intervals)
+    asked, unknown = CompareOptions.of(options)
+    for name in unknown:
+        raise TypeError(f"compare_scores() got an unexpected keyword argument {name!r}")
+    settings = Settings.of(asked)
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses an unknown policy
-    opened = Inputs.of([queries, *(scores.values() if isinstance(scores, Mapping) else [scores])])
-    given = Asked(by, queries, margin, clusters)
-    found = _compared(_checked(by_system(scores)), measures, settings, given, missing, better)
+    opened = Inputs.of([asked.queries, *(scores.values() if isinstance(scores, Mapping) else [scores])])
+    found = _compared(_checked(by_system(scores)), measures, settings, asked, missing, better)
     return replace(found, inputs=Inputs.merged([opened, found.inputs]))
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What concerns single queries or measures, as it was given."""
-
-    by: Any
-    queries: Any
-    margin: Any
-    clusters: Any
 
 
 def _compared(
     scores: Mapping[str, Any],
     measures: Any,
     settings: Settings,
-    given: Asked,
+    options: CompareOptions,
     missing: str | None,
     better: Mapping[str, str] | None = None,
 ) -> Comparison:
     aligned = align(scores, measures, missing=missing, better=better)
     _check_baseline(settings.baseline, aligned.systems)
-    margins = margins_of(given.margin, aligned.quantities)
-    asked = replace(settings, primary=primary_measure(settings, aligned.quantities), margins=margins)
+    margins = margins_of(options.margin, aligned.quantities)
+    settings = replace(settings, primary=primary_measure(settings, aligned.quantities), margins=margins)
     size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
-    settings = affordable(asked, size)
+    affordable_settings = affordable(settings, size)
     # Random signs are drawn by place, so the order in which queries come must not matter.
     in_order = aligned.by_query_id()
     cluster_of = (
-        None if given.clusters is None else clusters_of(given.clusters, given.queries, in_order.query_ids)
+        None
+        if options.clusters is None
+        else clusters_of(options.clusters, options.queries, in_order.query_ids)
     )
     clusters: Mapping[str | None, Clusters] | None = (
         None if cluster_of is None else {None: by_label(cluster_of, in_order.query_ids)}
     )
     evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
     unjudged = Unjudged(aligned, evaluated)
-    results, pairs = analyse(aligned, {None: in_order.values}, settings, clusters, unjudged)[None]
+    results, pairs = analyse(aligned, {None: in_order.values}, affordable_settings, clusters, unjudged)[None]
     sliced = (
-        Sliced() if given.by is None else analyse_slices(in_order, given.by, given.queries, asked, cluster_of)
+        Sliced()
+        if options.by is None
+        else analyse_slices(in_order, options.by, options.queries, settings, cluster_of)
     )
     tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
     return Comparison(
         aligned,
-        _named(settings, pairs),
+        _named(affordable_settings, pairs),
         results,
         pairs,
         slices=sliced.slices,
@@ -318,36 +290,9 @@ def _compared(
         macro_pairs=sliced.macro_pairs,
         slice_of=sliced.slice_of,
         cluster_of=cluster_of,
-        untold=partial(cautions, aligned, asked, tested, evaluated, sliced.slice_of),
+        untold=partial(cautions, aligned, settings, tested, evaluated, sliced.slice_of),
         scores=evaluated,
         inputs=Inputs.merged(one.inputs for one in evaluated.values()),
-    )
-
-
-def _settings(
-    baseline: Any,
-    test: str | None,
-    correction: str,
-    alpha: float,
-    level: float,
-    rng: Rng,
-    family: str,
-    primary: str | Measure | None,
-    intervals: str,
-) -> Settings:
-    name = None if primary is None else str(primary)
-    seed = _seed(rng)
-    return Settings(
-        _name(baseline),
-        test or "randomization",
-        correction,
-        alpha,
-        level,
-        seed,
-        family=family,
-        primary=name,
-        intervals=intervals,
-        is_default=test is None,
     )
 
 
@@ -429,19 +374,8 @@ def _refuse_shared(systems: Mapping[str, Any]) -> None:
             )
 
 
-def _name(baseline: Any) -> str | None:
-    return None if baseline is None else str(baseline)
-
-
 def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
     """Whether these are values of measures rather than documents."""
     if isinstance(system, (Scores, Mapping)) or not frames.is_frame(system):
         return isinstance(system, Scores)
     return not frames.has_documents(system, columns)
-
-
-def _seed(rng: Rng) -> int:
-    """One seed for everything random, so that a result can be reported and repeated."""
-    if rng is None or isinstance(rng, np.random.Generator):
-        return int(np.random.default_rng(rng).integers(2**32))
-    return inputs.count(rng, "rng", 0)

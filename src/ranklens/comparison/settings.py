@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ranklens.comparison.options import CompareOptions
 from ranklens.errors import Given, InputError, Option
-from ranklens.stats import CORRECTIONS, inputs
-from ranklens.stats.corrections import CORRECTIONS_BY_NAME, DEFAULT_CORRECTION
-from ranklens.stats.significance import ALL_TESTS, DEFAULT_TEST, SIGNIFICANCE_TESTS, SignificanceTest
+from ranklens.options import descriptions
+from ranklens.stats import inputs
+from ranklens.stats.corrections import CORRECTIONS_BY_NAME
+from ranklens.stats.significance import DEFAULT_TEST, SIGNIFICANCE_TESTS, SignificanceTest
 
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.openness import Unjudged
     from ranklens.stats import Margin
 
-FAMILIES = ("measure", "all")
-INTERVALS = ("separate", "simultaneous")
+_USUAL = CompareOptions()
 
 
 @dataclass(frozen=True)
@@ -26,24 +29,23 @@ class Settings:
 
     baseline: str | None = None
     test: str = DEFAULT_TEST
-    correction: str = DEFAULT_CORRECTION
-    alpha: float = 0.05
-    level: float = 0.95
+    correction: str = _USUAL.correction
+    alpha: float = _USUAL.alpha
+    level: float = _USUAL.level
     seed: int = 0
     resamples: int = 100_000
-    family: str = "measure"
+    family: str = _USUAL.family
     primary: str | None = None  # the measure that a recommendation rests on
-    intervals: str = "separate"
+    intervals: str = _USUAL.intervals
     margins: Mapping[str, Margin] = field(default_factory=dict, hash=False)  # by measure
     is_default: bool = True  # nobody named the test, so another may take its place where that is better
 
     def __post_init__(self) -> None:
-        inputs.choice(self.family, "family", FAMILIES)
-        inputs.choice(self.test, "test", ALL_TESTS)
-        inputs.choice(self.correction, "correction", CORRECTIONS)
+        for name, described in descriptions(CompareOptions).items():
+            if described.choices:
+                inputs.choice(getattr(self, name), name, described.choices)
         inputs.share(self.alpha, "alpha", 0.05)
         inputs.share(self.level, "level")
-        inputs.choice(self.intervals, "intervals", INTERVALS)
         of_means = [name for name, test in SIGNIFICANCE_TESTS.items() if test.is_of_mean_differences]
         if self.is_joint and self.test not in of_means:
             raise InputError(
@@ -63,6 +65,27 @@ class Settings:
                 Option("correction"),
                 ".",
             )
+
+    @classmethod
+    def of(cls, options: CompareOptions) -> Settings:
+        """What the caller asked for; one seed for everything random, so that a result can be reported and repeated."""
+        rng = options.rng
+        if rng is None or isinstance(rng, np.random.Generator):
+            seed = int(np.random.default_rng(rng).integers(2**32))
+        else:
+            seed = inputs.count(rng, "rng", 0)
+        return cls(
+            baseline=None if options.baseline is None else str(options.baseline),
+            test=options.test or DEFAULT_TEST,
+            correction=options.correction,
+            alpha=options.alpha,
+            level=options.level,
+            seed=seed,
+            family=options.family,
+            primary=None if options.primary is None else str(options.primary),
+            intervals=options.intervals,
+            is_default=options.test is None,
+        )
 
     @property
     def is_joint(self) -> bool:

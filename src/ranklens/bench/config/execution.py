@@ -12,6 +12,7 @@ from ranklens.bench.config.callables import import_retriever, importable, named,
 from ranklens.bench.config.result import BenchResult, from_store
 from ranklens.bench.config.syntax import as_key, spell
 from ranklens.comparison.compare import compare
+from ranklens.comparison.options import CompareOptions
 from ranklens.data.files.collection import open_collection
 from ranklens.data.files.output import check_outputs
 from ranklens.data.readers.golden_and_logs import Golden
@@ -23,13 +24,13 @@ from ranklens.guard.context import GateTerms
 from ranklens.guard.results import refuse_mismatch, stored_of
 from ranklens.guard.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
+from ranklens.options import descriptions
 from ranklens.policy import Policy
 from ranklens.retrieval.asking import Asking
 from ranklens.scores.evaluation import evaluate
 
 if TYPE_CHECKING:
     from ranklens.bench.config.model import Config, Performance, Retriever
-    from ranklens.comparison.choices import Correction, Test
     from ranklens.comparison.comparison import Comparison
     from ranklens.guard.rules import Rule
     from ranklens.guard.verdicts import Undecided
@@ -175,36 +176,27 @@ def _measured(config: Config, benchmark: Benchmark | None, asking: Asking) -> Be
         return BenchResult(config, scores, None, benchmark, outcome)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
-        compared = compare(
-            qrels,
-            runs,
-            config.measures,
-            baseline=config.baseline,
-            test=cast("Test | None", config.test),  # which the configuration has checked
-            correction=cast("Correction", config.correction),
-            alpha=analysis.alpha_level,
-            level=1 - analysis.alpha_level,
-            primary=None if config.primary is None else config.measure(config.primary),
-            family=config.family,
-            margin=_margin(config),
-            clusters=config.clusters,
-            intervals=config.intervals,
-            by=config.by,
-            queries=config.data.asked if config.by is not None or config.clusters is not None else None,
-            policy=policy,
-            rng=config.seed,
-        )
+        compared = compare(qrels, runs, config.measures, policy=policy, **_compare_options(config))
     if benchmark is not None:
         compared = benchmark.completed(compared, benchmark.cautions(config.measures))
     outcome = _outcome(config, compared.scores, compared, benchmark, asking)
     return BenchResult(config, compared.scores, compared, benchmark, outcome)
 
 
-def _margin(config: Config) -> Any:
-    """By measure under the names that are reported, if the configuration gives several."""
-    if not isinstance(config.margin, Mapping):
-        return config.margin
-    return {config.measure(name): margin for name, margin in config.margin.items()}
+def _compare_options(config: Config) -> dict[str, Any]:
+    """The options of a comparison, with measures under the names that are reported."""
+    others = [name for name in descriptions(CompareOptions) if name != "alpha"]
+    options = {name: getattr(config, "seed" if name == "rng" else name) for name in others}
+    if isinstance(config.margin, Mapping):
+        options["margin"] = {config.measure(name): margin for name, margin in config.margin.items()}
+    has_fields = config.by is not None or config.clusters is not None
+    return {
+        **options,
+        "alpha": config.retrieval_metrics.statistical_analysis.alpha_level,
+        "level": config.confidence,
+        "primary": None if config.primary is None else config.measure(config.primary),
+        "queries": config.data.asked if has_fields else None,
+    }
 
 
 def _runs(config: Config, qrels: Any, names: Names, policy: Policy) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from ranklens.bench.config.checks import check, check_retriever
-from ranklens.comparison.settings import FAMILIES, INTERVALS
+from ranklens.comparison.options import CompareOptions
 from ranklens.data.matching.parsing import matching
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest
@@ -36,8 +36,7 @@ from ranklens.policy import Policy, make_policy, questions
 from ranklens.report.trackers.destinations import check as check_tracker
 from ranklens.retrieval.ages import in_seconds
 from ranklens.retrieval.asking import AskOptions
-from ranklens.stats import CORRECTIONS, Margin
-from ranklens.stats.significance import ALL_TESTS
+from ranklens.stats import Margin
 
 _PLACEHOLDER = re.compile(r"(\$\{\w+\}|\{(?:query|k)\})")
 
@@ -173,6 +172,15 @@ def _asking(name: str, **changed: Any) -> Any:
     return Field(description=_ASKING[name].key, **{"default": getattr(_USUAL, name), **changed})
 
 
+_COMPARING = descriptions(CompareOptions)
+_USUALLY = CompareOptions()
+
+
+def _comparing(name: str, **changed: Any) -> Any:
+    """The same for an option of :class:`~ranklens.comparison.options.CompareOptions`."""
+    return Field(description=_COMPARING[name].key, **{"default": getattr(_USUALLY, name), **changed})
+
+
 class Part(BaseModel):
     """What all parts share: unknown keys are errors, numbers can be given for text, null means the default."""
 
@@ -200,12 +208,7 @@ class StatisticalAnalysis(Part):
         default=True,
         description="Test which differences between systems are more than chance: true or false.",
     )
-    alpha_level: float = Field(
-        default=0.05,
-        gt=0,
-        lt=1,
-        description="Significance level, between 0 and 1; the confidence level is 1 - alpha_level.",
-    )
+    alpha_level: float = _comparing("alpha", gt=0, lt=1)
 
 
 class Performance(Part):
@@ -444,41 +447,17 @@ class Config(Part):
     )
     data: Data = Field(description="Judgments, queries, documents and runs.")
     retrievers: tuple[Retriever, ...] = Field(default=(), description="Retrievers to run: a list.")
-    baseline: str | None = Field(default=None, description="The system to compare the others with: a name.")
-    test: Annotated[str, _one_of(ALL_TESTS)] | None = Field(
-        default=None,
-        description=f"The paired test: {', '.join(ALL_TESTS)}. By default randomization, and mcnemar for measures that are 0 or 1.",
-    )
-    correction: Annotated[str, _one_of(CORRECTIONS)] = Field(
-        default="holm",
-        description=f"How p-values are corrected for the number of tests: {', '.join(CORRECTIONS)}.",
-    )
-    by: str | None = Field(default=None, description="A field of the queries, to compare by slice: a name.")
-    clusters: str | None = Field(
-        default=None,
-        description="A field of the queries that says which belong together (topic, user, document): a name. Tests and intervals are then by cluster.",
-    )
-    margin: Allowance | dict[Named, Allowance] | None = Field(
-        default=None,
-        description="The largest difference that does not matter: a number, text such as 2%, or one by measure. Systems are then better, "
-        "no worse, equivalent, worse or undecided.",
-    )
-    primary: Named | None = Field(
-        default=None,
-        description="The measure that a recommendation rests on, while the others are described: a name. Default: the first measure.",
-    )
-    family: Annotated[str, _one_of(FAMILIES)] = Field(
-        default="measure",
-        description=f"Which p-values are corrected together, those of each measure or of all: {', '.join(FAMILIES)}.",
-    )
-    intervals: Annotated[str, _one_of(INTERVALS)] = Field(
-        default="separate",
-        description="Intervals of differences: separate, or simultaneous, which hold together and agree with the tests.",
-    )
-    seed: From0 = Field(
-        default=0,
-        description="Random seed: a whole number from 0.",
-    )
+    baseline: str | None = _comparing("baseline")
+    test: Annotated[str, _one_of(_COMPARING["test"].choices)] | None = _comparing("test")
+    correction: Annotated[str, _one_of(_COMPARING["correction"].choices)] = _comparing("correction")
+    level: float | None = _comparing("level", default=None, gt=0, lt=1)
+    by: str | None = _comparing("by")
+    clusters: str | None = _comparing("clusters")
+    margin: Allowance | dict[Named, Allowance] | None = _comparing("margin")
+    primary: Named | None = _comparing("primary")
+    family: Annotated[str, _one_of(_COMPARING["family"].choices)] = _comparing("family")
+    intervals: Annotated[str, _one_of(_COMPARING["intervals"].choices)] = _comparing("intervals")
+    seed: From0 = _comparing("rng")
     policy: Annotated[InstanceOf[Policy], BeforeValidator(_policy)] = Field(
         default_factory=Policy,
         description=f"What happens where the data leave it open: names with values. The names are {', '.join(questions())}.",
@@ -511,6 +490,12 @@ class Config(Part):
     def folder(self) -> Path:
         """Where paths start, and modules are looked for."""
         return self._folder
+
+    @property
+    def confidence(self) -> float:
+        """The level of all intervals."""
+        alpha = self.retrieval_metrics.statistical_analysis.alpha_level
+        return 1 - alpha if self.level is None else self.level
 
     @property
     def measures(self) -> list[Measure]:

@@ -54,7 +54,9 @@ class BenchResult:
     def table(self) -> Table:
         """Means by system, with intervals unless the configuration says otherwise."""
         if self.comparison is None:
-            return _means(self.scores, self._level if self._analysis.confidence_intervals else None)
+            return _means(
+                self.scores, self.config.confidence if self._analysis.confidence_intervals else None
+            )
         return next(part for part in self._compared() if isinstance(part, Table))
 
     def __str__(self) -> str:
@@ -77,7 +79,7 @@ class BenchResult:
             return self.comparison.to_frame()
         import polars as pl
 
-        frames = {name: found.to_frame(level=self._level) for name, found in self.scores.items()}
+        frames = {name: found.to_frame(level=self.config.confidence) for name, found in self.scores.items()}
         return pl.concat(f.select(pl.lit(name).alias("system"), "*") for name, f in frames.items())
 
     def to_csv(self) -> str:
@@ -90,9 +92,10 @@ class BenchResult:
         if self.comparison is not None:
             content["comparison"] = json.loads(self.comparison.to_json())
         else:
-            content["level"] = self._level
+            content["level"] = self.config.confidence
             content["scores"] = {
-                name: json.loads(found.to_json(level=self._level)) for name, found in self.scores.items()
+                name: json.loads(found.to_json(level=self.config.confidence))
+                for name, found in self.scores.items()
             }
         if self.benchmark is not None:
             content["retrievers"] = [_told(result) for result in self.benchmark.results.values()]
@@ -107,10 +110,6 @@ class BenchResult:
         if self.comparison is None:
             return ()
         return printout(self.comparison, intervals=self._analysis.confidence_intervals).parts
-
-    @property
-    def _level(self) -> float:
-        return 1 - self._analysis.alpha_level
 
     @property
     def _analysis(self) -> StatisticalAnalysis:
