@@ -16,8 +16,8 @@ import ranklens as rl
 from ranklens.comparison import effort, wording
 from ranklens.comparison.alignment import Quantity
 from ranklens.comparison.compare import compare, compare_scores
-from ranklens.comparison.effort import Size, affordable
-from ranklens.comparison.settings import Family, Settings, Terms
+from ranklens.comparison.effort import ComparisonSize, affordable
+from ranklens.comparison.settings import Family, HowTested, Settings
 from ranklens.scores import total
 from ranklens.stats import Bounds, Interval, interval, paired_test, pairwise, resampling_counts
 from ranklens.words import several
@@ -238,7 +238,7 @@ def test_the_verdict_reads_as_one_would_say_it():
         adjusted_p=0.002,
         significant=True,
         detectable=0.028,
-        terms=Terms(Quantity.named("nDCG@10"), Settings(), Family(3, 3)),
+        terms=HowTested(Quantity.named("nDCG@10"), Settings(), Family(3, 3)),
     )
     assert pair.verdict == (
         "dense is better than bm25 by 0.031 [0.012, 0.050], p = 0.002 after Holm over 3 pairs; "
@@ -468,22 +468,27 @@ def test_a_thousand_systems():
 @pytest.mark.parametrize(
     ("test", "size", "used", "resamples"),
     [
-        ("randomization", Size(3, 5, 10_000), "randomization", 100_000),
-        ("randomization", Size(3, 5, 100_000), "randomization", 10_000),
-        ("randomization", Size(2, 5, 1_000_000), "t", 10_000),  # where they agree, and t takes no time
-        ("randomization", Size(20, 1, 40_000), "randomization", 76_000),  # enough for 190 pairs
-        ("randomization", Size(20, 1, 400_000), "t", 76_000),
-        ("randomization", Size(20, 1, 3_000, 30), "t", 100_000),  # 5,700 tests in 30 slices
-        ("randomization", Size(5, 1, 3_000, 30), "randomization", 100_000),
-        ("randomization", Size(20, 10, 1_000_000), "t", 76_000),
-        ("randomization", Size(100, 1, 50), "t", 100_000),  # 4,950 pairs correct everything away
-        ("bootstrap", Size(3, 5, 10_000), "bootstrap", 100_000),
-        ("bootstrap", Size(3, 5, 30_000), "bootstrap", 33_000),
-        ("bootstrap", Size(3, 5, 100_000), "bootstrap", 10_000),
-        ("bootstrap", Size(20, 5, 100_000), "t", 76_000),
-        ("tukey-randomized", Size(3, 5, 100_000), "tukey-randomized", 10_000),
-        ("tukey-randomized", Size(30, 5, 100_000), "tukey", 10_000),
-        ("t", Size(30, 5, 10**7), "t", 100_000),
+        ("randomization", ComparisonSize(3, 5, 10_000), "randomization", 100_000),
+        ("randomization", ComparisonSize(3, 5, 100_000), "randomization", 10_000),
+        (
+            "randomization",
+            ComparisonSize(2, 5, 1_000_000),
+            "t",
+            10_000,
+        ),  # where they agree, and t takes no time
+        ("randomization", ComparisonSize(20, 1, 40_000), "randomization", 76_000),  # enough for 190 pairs
+        ("randomization", ComparisonSize(20, 1, 400_000), "t", 76_000),
+        ("randomization", ComparisonSize(20, 1, 3_000, 30), "t", 100_000),  # 5,700 tests in 30 slices
+        ("randomization", ComparisonSize(5, 1, 3_000, 30), "randomization", 100_000),
+        ("randomization", ComparisonSize(20, 10, 1_000_000), "t", 76_000),
+        ("randomization", ComparisonSize(100, 1, 50), "t", 100_000),  # 4,950 pairs correct everything away
+        ("bootstrap", ComparisonSize(3, 5, 10_000), "bootstrap", 100_000),
+        ("bootstrap", ComparisonSize(3, 5, 30_000), "bootstrap", 33_000),
+        ("bootstrap", ComparisonSize(3, 5, 100_000), "bootstrap", 10_000),
+        ("bootstrap", ComparisonSize(20, 5, 100_000), "t", 76_000),
+        ("tukey-randomized", ComparisonSize(3, 5, 100_000), "tukey-randomized", 10_000),
+        ("tukey-randomized", ComparisonSize(30, 5, 100_000), "tukey", 10_000),
+        ("t", ComparisonSize(30, 5, 10**7), "t", 100_000),
     ],
 )
 def test_resamples_are_planned_from_what_is_compared(test, size, used, resamples):
@@ -506,7 +511,7 @@ def test_a_named_test_runs_or_is_refused(monkeypatch):
 
 def test_the_bootstrap_of_very_many_queries_draws_from_counts(monkeypatch):
     """A million queries take the named test, and counts give the p-value of the values one by one."""
-    size = Size(2, 1, 1_000_000)
+    size = ComparisonSize(2, 1, 1_000_000)
     assert affordable(Settings(test="bootstrap", is_default=False), size).test == "bootstrap"
     rng = np.random.default_rng(0)
     values = (rng.integers(0, 5, (2, 300)) / 4 + np.array([[0.0], [0.1]])) / 2
@@ -681,11 +686,11 @@ def test_where_test_and_interval_disagree_the_verdict_says_why():
         clause = "(the interval excludes 0, but is not corrected for the number of pairs)"
         assert (clause in pair.verdict) == (pair in unlike)
     pair = dataclasses.replace(unlike[0], significant=True, adjusted_p=0.01, interval=Interval(-0.01, 0.2))
-    how = Terms(Quantity.named("RR"), Settings(), Family(2, 1))
+    how = HowTested(Quantity.named("RR"), Settings(), Family(2, 1))
     assert "(the interval contains 0, but is Student's t, a different method from the test)" in wording.facts(
         dataclasses.replace(pair, terms=how)
     )
-    strict = Terms(Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1))
+    strict = HowTested(Quantity.named("RR"), Settings(alpha=0.01), Family(2, 1))
     assert (
         "(the interval contains 0, but has a level of 0.95, while the test has an alpha of 0.01)"
         in wording.facts(dataclasses.replace(pair, terms=strict))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ranklens.comparison.effort import Size, obstacle
+from ranklens.comparison.effort import ComparisonSize, obstacle
 from ranklens.data.readers.rankings import Rankings
 from ranklens.errors import RankLensWarning
 from ranklens.judging.documents import ranking
@@ -169,7 +169,7 @@ def _of_tests(comparison: Comparison) -> Iterator[Alternative]:
     )  # or values, as they were compared
     if settings.is_joint:  # which bring their own test and correction
         return
-    size = Size(len(comparison.systems), len(comparison.measures), len(comparison.query_ids))
+    size = ComparisonSize(len(comparison.systems), len(comparison.measures), len(comparison.query_ids))
     has_clusters, has_three = comparison.cluster_of is not None, len(comparison.systems) > 2
     for name, test in SIGNIFICANCE_TESTS.items():
         if not test.in_sensitivity or name == settings.test:

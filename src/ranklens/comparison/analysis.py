@@ -12,7 +12,7 @@ import numpy as np
 from ranklens.comparison import groups
 from ranklens.comparison.clusters import by_label
 from ranklens.comparison.contrasts import Contrasts
-from ranklens.comparison.effort import Size, affordable
+from ranklens.comparison.effort import ComparisonSize, affordable
 from ranklens.comparison.macro import MacroPair, Strata
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.results import SystemResult
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ranklens.stats import Clusters
 
 
-class Results(Sequence[SystemResult]):
+class SystemResults(Sequence[SystemResult]):
     """The results of all systems, measure by measure: made when somebody looks at them, because intervals take time."""
 
     def __init__(self, make: Callable[[], Sequence[SystemResult]]) -> None:
@@ -48,7 +48,7 @@ class Results(Sequence[SystemResult]):
         return self._made[place]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, (Results, tuple)) and tuple(self) == tuple(other)
+        return isinstance(other, (SystemResults, tuple)) and tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -73,7 +73,7 @@ def analyse(
     settings: Settings,
     clusters: Mapping[str | None, Clusters] | None = None,
     unjudged: Unjudged | None = None,
-) -> dict[str | None, tuple[Results, Pairs]]:
+) -> dict[str | None, tuple[SystemResults, Pairs]]:
     """Results and pairs for each part of the queries, corrected over all parts."""
     tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters, unjudged)
     found = {}
@@ -82,7 +82,7 @@ def analyse(
         make = partial(
             _results, aligned.quantities, aligned.systems, name, values, tested[name], settings.level, of_part
         )
-        found[name] = Results(make), Pairs(tested[name])
+        found[name] = SystemResults(make), Pairs(tested[name])
     return found
 
 
@@ -127,7 +127,7 @@ def analyse_slices(
     """The same comparison in each slice of the queries, and the mean over slices."""
     slice_of = slices_of(by, queries, aligned.query_ids)
     parts = _parts(aligned, slice_of)
-    size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids), len(parts))
+    size = ComparisonSize(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids), len(parts))
     settings = affordable(asked, size)
     clusters = None if cluster_of is None else _clusters(aligned.query_ids, slice_of, cluster_of)
     sizes = {name: next(iter(values.values())).shape[1] for name, values in parts.items()}

@@ -14,7 +14,7 @@ from ranklens.comparison.cautions import cautions
 from ranklens.comparison.clusters import by_label, clusters_of
 from ranklens.comparison.comparison import SPENT, Comparison, Evidence
 from ranklens.comparison.conclusion import primary_measure
-from ranklens.comparison.effort import Size, affordable
+from ranklens.comparison.effort import ComparisonSize, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.openness import Unjudged
 from ranklens.comparison.options import CompareArguments, CompareOptions, ComparisonArguments
@@ -259,7 +259,7 @@ def _compared(
     _check_baseline(settings.baseline, aligned.systems)
     margins = margins_of(options.margin, aligned.quantities)
     settings = replace(settings, primary=primary_measure(settings, aligned.quantities), margins=margins)
-    size = Size(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
+    size = ComparisonSize(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
     affordable_settings = affordable(settings, size)
     # Random signs are drawn by place, so the order in which queries come must not matter.
     in_order = aligned.by_query_id()

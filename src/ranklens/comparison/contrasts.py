@@ -22,7 +22,7 @@ from ranklens.stats.randomization import EXACT_UP_TO
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.comparison.alignment import Quantity
-    from ranklens.comparison.settings import Family, Settings, Terms
+    from ranklens.comparison.settings import Family, HowTested, Settings
     from ranklens.stats import Clusters, Decision, Simultaneous
 
 _SAME = 1e-12  # means that differ by less, relative to the larger, are equal
@@ -35,7 +35,7 @@ _ROWS, _MOST_CELLS = 1 << 11, 1 << 22  # pairs of a block, and their differences
 class Contrasts:
     """The tested pairs of one measure over some queries; a pair is computed on access, because there may be many."""
 
-    terms: Terms
+    terms: HowTested
     systems: tuple[str, ...]
     values: FloatArray  # systems × queries
     part: str | None  # the slice
@@ -195,20 +195,20 @@ class Contrasts:
         """How far the systems' means are from 0."""
         return np.asarray(np.abs(self.tested.mean(axis=1)))
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[PairBlock]:
         """All pairs, so many at a time that tables of them stay small; their effects are kept for the next table."""
         at_once = max(1, min(_ROWS, _MOST_CELLS // self.values.shape[1]))
         for start in range(0, len(self), at_once):
             index = np.arange(start, min(start + at_once, len(self)))
             if start not in self._measured:
                 self._measured[start] = self._effects(index)
-            yield Block(self, index, self.first[index], self.second[index], self._measured[start])
+            yield PairBlock(self, index, self.first[index], self.second[index], self._measured[start])
 
     def _effects(self, index: IntArray) -> EffectSizes:
         pieces = np.array_split(index, -(-index.size * self.values.shape[1] // _CELLS))
         return joined([self._block(piece).effects for piece in pieces if len(piece)])
 
-    def _block(self, index: IntArray, *, turned: bool = False) -> Block:
+    def _block(self, index: IntArray, *, turned: bool = False) -> PairBlock:
         """Some pairs; ``turned`` with their systems exchanged."""
         a, b = self.first[index], self.second[index]
         a, b = (b, a) if turned else (a, b)
@@ -218,7 +218,7 @@ class Contrasts:
         )
         if self.terms.procedure.of_samples and changes.shape[1] > 1:
             effects = effects.unpaired(self.variances[a], self.variances[b], self._ends)
-        return Block(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
+        return PairBlock(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
 
     @property
     def _ends(self) -> Bounds:
@@ -278,7 +278,7 @@ class Contrasts:
 
 
 @dataclass(frozen=True)
-class Block:
+class PairBlock:
     """Some pairs of a measure, with what their differences amount to: arrays with one value per pair."""
 
     contrasts: Contrasts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ranklens.errors import Given, InputError, Option
-from ranklens.stats.significance import DEFAULT_TEST, Work
+from ranklens.stats.significance import DEFAULT_TEST, Workload
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _PATIENCE_BY_DEFAULT = 5.0
 
 
 @dataclass(frozen=True)
-class Size:
+class ComparisonSize:
     """How much is compared."""
 
     systems: int
@@ -38,7 +38,7 @@ class Size:
         return self.pairs(settings) * self.slices * (self.measures if settings.family == "all" else 1)
 
 
-def affordable(asked: Settings, size: Size) -> Settings:
+def affordable(asked: Settings, size: ComparisonSize) -> Settings:
     """The number of resamples for this many queries, and another test if the default one would take too long.
 
     A test that the caller named is never replaced: it runs, or is refused.
@@ -61,7 +61,7 @@ def affordable(asked: Settings, size: Size) -> Settings:
     return replace(settings, test=settings.procedure.instead)
 
 
-def obstacle(settings: Settings, size: Size) -> str | None:
+def obstacle(settings: Settings, size: ComparisonSize) -> str | None:
     """Why a test cannot be done: it would take too long, or show nothing; None if it can."""
     settings = replace(settings, resamples=_resamples(settings, size))
     tests = size.tests(settings)
@@ -72,7 +72,7 @@ def obstacle(settings: Settings, size: Size) -> str | None:
     nanoseconds = settings.procedure.nanoseconds
     if nanoseconds is None:
         return None
-    each = nanoseconds(Work(size.systems, size.pairs(settings), size.measures, size.queries))
+    each = nanoseconds(Workload(size.systems, size.pairs(settings), size.measures, size.queries))
     seconds = 1e-9 * each * settings.resamples
     is_chosen = not settings.is_default or settings.test != DEFAULT_TEST
     if seconds <= (_PATIENCE if is_chosen else _PATIENCE_BY_DEFAULT):
@@ -90,7 +90,7 @@ def corrected_away(settings: Settings, tests: int) -> bool:
     return settings.procedure.is_resampled and too_many
 
 
-def _resamples(settings: Settings, size: Size) -> int:
+def _resamples(settings: Settings, size: ComparisonSize) -> int:
     """Fewer where there are very many queries, but enough for the smallest corrected p-value to be a twentieth of alpha."""
     most = settings.procedure.most_resamples
     if not most:

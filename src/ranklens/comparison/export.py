@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.contrasts import Block
+    from ranklens.comparison.contrasts import PairBlock
     from ranklens.comparison.macro import MacroPair
     from ranklens.comparison.pairs import Pairs
     from ranklens.comparison.results import SystemResult
@@ -254,7 +254,7 @@ def _system(result: SystemResult) -> dict[str, Any]:
     }
 
 
-_PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
+_PAIR_COLUMNS: Mapping[str, Callable[[PairBlock], Any]] = {
     "measure": lambda block: block.contrasts.quantity.name,
     "a": lambda block: _named(block, block.a),
     "b": lambda block: _named(block, block.b),
@@ -287,7 +287,7 @@ _PAIR_COLUMNS: Mapping[str, Callable[[Block], Any]] = {
 }
 
 
-def _named(block: Block, systems: IntArray) -> list[str]:
+def _named(block: PairBlock, systems: IntArray) -> list[str]:
     return [block.contrasts.systems[system] for system in systems.tolist()]
 
 

@@ -56,7 +56,7 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     before, after = (_ranks(evidence, query, name, judged) for name in (a, b))
     grades = dict(judged.select("doc", "grade").iter_rows())
     every = (
-        _Seen(doc, grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf))
+        _Move(doc, grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf))
         for doc in {*before, *after, *grades}
     )
     shown = [one for one in every if one.is_shown(depth, evidence.policy.rel)]
@@ -77,7 +77,7 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     return table if text is None else table.select(pl.lit(text).alias("question"), pl.all())
 
 
-class _Seen(NamedTuple):
+class _Move(NamedTuple):
     """A document in two rankings; the rank is infinity where it was not retrieved."""
 
     doc: str

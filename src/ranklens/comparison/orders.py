@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class OrderAgreement:
     """Kendall's tau-b (None if one order has only ties), and the number of pairs that swapped places."""
 
     tau: float | None
     swaps: int
 
 
-def agreement(one: Sequence[float], other: Sequence[float]) -> Agreement:
+def agreement(one: Sequence[float], other: Sequence[float]) -> OrderAgreement:
     """How far the orders by two means agree.
 
     >>> agreement([0.3, 0.2, 0.1], [0.3, 0.1, 0.2])
-    Agreement(tau=0.3333333333333333, swaps=1)
+    OrderAgreement(tau=0.3333333333333333, swaps=1)
     """
     first, second = _signs(np.asarray(one)), _signs(np.asarray(other))
     untied = float((first != 0).sum()) * float((second != 0).sum())
     tau = float((first * second).sum() / untied**0.5) if untied else None
-    return Agreement(tau, int((first * second < 0).sum()))
+    return OrderAgreement(tau, int((first * second < 0).sum()))
 
 
-def worst_agreement(values: FloatArray, lower_is_better: bool) -> tuple[Agreement, list[int]]:
+def worst_agreement(values: FloatArray, lower_is_better: bool) -> tuple[OrderAgreement, list[int]]:
     """Systems × queries: the least agreement of the means with those without one query, and who leads without each."""
     n = values.shape[1]
     means = values.mean(axis=1)

@@ -13,7 +13,7 @@ from ranklens.comparison import wording
 
 if TYPE_CHECKING:
     from ranklens.comparison.contrasts import Contrasts
-    from ranklens.comparison.settings import Terms
+    from ranklens.comparison.settings import HowTested
     from ranklens.stats import Decision, EffectSize, Interval
 
 
@@ -49,7 +49,7 @@ class PairResult:
     losses: int
     detectable: float
     deviation: float
-    terms: Terms = field(repr=False, compare=False)
+    terms: HowTested = field(repr=False, compare=False)
     decision: Decision | None = None
     reverse_decision: Decision | None = None  # of a compared with b
 

@@ -12,7 +12,7 @@ import numpy as np
 from ranklens.comparison.alternatives import Alternative, alternatives
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.influence import influence_frame
-from ranklens.comparison.orders import Agreement, agreement, worst_agreement
+from ranklens.comparison.orders import OrderAgreement, agreement, worst_agreement
 from ranklens.errors import InputError
 from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted, plural, several
@@ -29,7 +29,7 @@ _MOST_PAIRS = 30  # whose queries are left out one by one
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SettingOutcome:
     """One measure under one setting, next to the comparison as it was made."""
 
     measure: str
@@ -37,7 +37,7 @@ class Outcome:
     setting: str
     n: int
     means: Mapping[str, float]
-    agreement: Agreement
+    agreement: OrderAgreement
     pairs_changed: int  # significant in only one of the two, or in the other direction
     holds: bool  # whether the conclusion is the same
     note: str = ""
@@ -53,10 +53,10 @@ class Sensitivity:
     """A comparison under other settings, one change at a time; made by :meth:`Comparison.sensitivity`."""
 
     comparison: Comparison
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SettingOutcome, ...]
     idle: Mapping[str, int]  # settings that change no value, by measure
 
-    def of(self, measure: str) -> list[Outcome]:
+    def of(self, measure: str) -> list[SettingOutcome]:
         """The settings of a measure that change some value, test or correction."""
         name = self.comparison.shown(measure)
         return [one for one in self.outcomes if one.measure == name]
@@ -149,7 +149,7 @@ class Sensitivity:
     def _tested(self) -> list[str]:
         return [name for name in self.comparison.measures if self.comparison.quantity(name).is_tested]
 
-    def _best(self, one: Outcome) -> str:
+    def _best(self, one: SettingOutcome) -> str:
         quantity, names = self.comparison.quantity(one.measure), list(one.means)
         return names[quantity.best_first(list(one.means.values()))[0]]
 
@@ -176,7 +176,7 @@ def sensitivity(comparison: Comparison, progress: Callable[[Iterable[Any]], Iter
         raise InputError(
             f"There is only one system, {comparison.systems[0]}, so there is no conclusion to check; pass two or more runs."
         )
-    outcomes: list[Outcome] = []
+    outcomes: list[SettingOutcome] = []
     idle: dict[str, int] = {}
     for other in progress(_listed(comparison)):
         compared = None if _has_the_same_values(comparison, other) else _compared(comparison, other)
@@ -253,14 +253,14 @@ def _changes_nothing(
 
 def _outcome(
     comparison: Comparison, measure: str, compared: Comparison, name: str, other: Alternative
-) -> Outcome:
+) -> SettingOutcome:
     before, after = comparison.contrasts(measure), compared.contrasts(name)
     rows = [after.systems.index(system) for system in before.systems]
     odd = before.ahead != after.ahead[np.ix_(rows, rows)]
     changed = int(np.triu(odd | odd.T).sum())
     means = {system: after.means[row] for system, row in zip(before.systems, rows, strict=True)}
     own = before.means
-    return Outcome(
+    return SettingOutcome(
         comparison.shown(measure),
         other.kind,
         other.setting,
@@ -304,7 +304,7 @@ def _claim(comparison: Comparison, measure: str) -> str:
     )
 
 
-def _left_out(comparison: Comparison, measure: str) -> Outcome:
+def _left_out(comparison: Comparison, measure: str) -> SettingOutcome:
     """Every query left out in turn: the least agreement, and the queries without which the conclusion changes."""
     pairs, together = _decisive(comparison, measure)
     frames = [influence_frame(comparison, measure, a, b).filter("verdict_changes") for a, b in pairs]
@@ -322,7 +322,7 @@ def _left_out(comparison: Comparison, measure: str) -> Outcome:
     note = f"without {several([query for query in comparison.query_ids if query in deciding], 3)}"
     means = {system: comparison.result(measure, system).mean for system in comparison.systems}
     n = len(comparison.query_ids) - 1
-    return Outcome(
+    return SettingOutcome(
         comparison.shown(measure),
         "queries",
         LEFT_OUT,

@@ -136,7 +136,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Terms:
+class HowTested:
     """How a pair was tested: by which measure, with which settings, together with which other tests."""
 
     quantity: Quantity

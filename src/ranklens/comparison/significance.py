@@ -9,7 +9,7 @@ import numpy as np
 
 from ranklens.comparison.contrasts import Contrasts
 from ranklens.comparison.margins import with_decisions
-from ranklens.comparison.settings import Family, Settings, Terms
+from ranklens.comparison.settings import Family, HowTested, Settings
 from ranklens.stats import Clusters, Simultaneous, adjust, inputs, simultaneous
 from ranklens.stats.bounded import is_binary
 from ranklens.stats.pairwise import pairwise_p
@@ -59,7 +59,7 @@ def contrasts(
             together = joint[place][i] if joint else None
             belonging = (clusters or {}).get(name)
             count = None if belonging is None else len(belonging)
-            terms = Terms(quantity, settings, family, done[i], unjudged, count)
+            terms = HowTested(quantity, settings, family, done[i], unjudged, count)
             found[name].append(
                 Contrasts(
                     terms, systems, numbers, name, first, second, p, corrected, is_small, belonging, together

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
-    from ranklens.comparison.settings import Family, Settings, Terms
+    from ranklens.comparison.settings import Family, HowTested, Settings
     from ranklens.scores import Scores
 
 _COULD_TURN = "unjudged documents could reverse their order"
@@ -42,10 +42,10 @@ def of_failures(scores: Mapping[str, Scores]) -> dict[str, str]:
     return found
 
 
-class Verdict(NamedTuple):
+class Finding(NamedTuple):
     """What is claimed, and why; a heading shows the claim alone.
 
-    >>> Verdict("A count", ": ", "shown, but not tested.").text
+    >>> Finding("A count", ": ", "shown, but not tested.").text
     'A count: shown, but not tested.'
     """
 
@@ -65,27 +65,27 @@ def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _of_pair(pair: PairResult, *, intervals: bool) -> Verdict:
+def _of_pair(pair: PairResult, *, intervals: bool) -> Finding:
     quantity = pair.terms.quantity
     ahead, behind = (pair.a, pair.b) if _a_leads(pair, quantity) else (pair.b, pair.a)
     if pair.ties == pair.n:
         where = "every query" if pair.n > 1 else "the one query"
-        return Verdict(f"{ahead} and {behind} have the same value for {where}", "")
+        return Finding(f"{ahead} and {behind} have the same value for {where}", "")
     amount = facts(pair, intervals=intervals)
     if pair.significant:
         joint, by = (", ", "") if pair.terms.procedure.compares else (" ", "by ")
-        return Verdict(f"{ahead} is {superior(pair.terms)} than {behind}", joint, f"{by}{amount}")
+        return Finding(f"{ahead} is {superior(pair.terms)} than {behind}", joint, f"{by}{amount}")
     if pair.adjusted_p <= pair.terms.settings.alpha:
         compared = pair.terms.procedure.compares
         claim = f"{compared.capitalize()} and means disagree on {ahead} and {behind}"
-        return Verdict(
+        return Finding(
             claim, ": ", f"{compared} favour {behind}, but {ahead} has the {_word(quantity)} mean; {amount}"
         )
     equal = f"No significant difference between {ahead} and {behind}"
-    return Verdict(equal, ": ", amount if pair.terms.procedure.compares else f"the means differ by {amount}")
+    return Finding(equal, ": ", amount if pair.terms.procedure.compares else f"the means differ by {amount}")
 
 
-def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Verdict:
+def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Finding:
     """Which system to choose by one measure, and how certain that is; also without the intervals of differences."""
     told, more = (
         _of_measure(comparison, measure, intervals=intervals),
@@ -96,28 +96,28 @@ def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) 
     return told._replace(joint=told.joint or ".", reasons=f"{told.reasons}{more}")
 
 
-def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Verdict:
+def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Finding:
     quantity, ranked = comparison.quantity(measure), comparison.ranked(measure)
     if not quantity.is_tested:
         kind = "A median" if quantity.aggregate == "median" else "A count"
-        return Verdict(kind, ": ", "shown, but not tested.")
+        return Finding(kind, ": ", "shown, but not tested.")
     if len(ranked) == 1:
         found = comparison.result(measure, ranked[0])
         around = f" {found.interval}" if intervals else ""
-        return Verdict(
+        return Finding(
             f"{found.mean:.4f}{around} for {ranked[0]}", "; ", "there is no other system to compare it with."
         )
     if len(ranked) == 2:
         told = _of_pair(comparison.pair(measure, *ranked), intervals=intervals)
         if not told.reasons:
-            return Verdict(told.claim)
+            return Finding(told.claim)
         return told._replace(reasons=f"{told.reasons}.{_advice(comparison, measure, ranked)}")
     if comparison.baseline is not None:
         return _against_baseline(comparison, measure, ranked, intervals=intervals)
     return _leader(comparison, measure, ranked, intervals=intervals)
 
 
-def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> Verdict:
+def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool) -> Finding:
     """The first, and the systems that it is not significantly better than."""
     best, *others = ranked
     word = superior(comparison.contrasts(measure).terms)
@@ -129,7 +129,7 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
     advice = _advice(comparison, measure, [best, *rivals])
     if not rivals:
         all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
-        return Verdict(
+        return Finding(
             f"{best} is {word} than {all_others}",
             "; ",
             f"{_lead(pair, f'its lead over the closest, {others[0]}, is')} {amount}.{advice}",
@@ -137,14 +137,14 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
         is_same = all(comparison.pair(measure, best, other).ties == pair.n for other in others)
         same = "value for every query" if is_same else "mean"
-        return Verdict(f"All {len(ranked):,} systems have the same {same}")
+        return Finding(f"All {len(ranked):,} systems have the same {same}")
     most = "highest" if comparison.quantity(measure).better == "neither" else "best"
     to_whom = f" to {rivals[0]}" if len(rivals) > 1 else ""
     beaten = f" {best} is {word} than {several(behind)}." if behind else ""
     if all(comparison.pair(measure, best, rival).ties == pair.n for rival in rivals):
         leaders = several([best, *rivals])
-        return Verdict(f"{leaders} have the {most} mean and the same value for every query", ".", beaten)
-    return Verdict(
+        return Finding(f"{leaders} have the {most} mean and the same value for every query", ".", beaten)
+    return Finding(
         f"{best} has the {most} mean, but is not significantly {word} than {several(rivals)}",
         ": ",
         f"{_lead(pair, f'the difference{to_whom} is')} {amount}.{beaten}{advice}",
@@ -158,7 +158,7 @@ def _lead(pair: PairResult, words: str) -> str:
 
 def _against_baseline(
     comparison: Comparison, measure: str, ranked: Sequence[str], *, intervals: bool
-) -> Verdict:
+) -> Finding:
     baseline, word = str(comparison.baseline), superior(comparison.contrasts(measure).terms)
     is_rated = comparison.quantity(measure).better != "neither"
     different = comparison.told_apart(measure, baseline)
@@ -207,7 +207,7 @@ def _against_baseline(
             parts.append(_advice_against_baseline(baseline, better, same, caution))
     elif len(better) > 1:
         parts.append("Only pairs with the baseline were tested.")
-    return Verdict(claim, joint, " ".join(parts)) if parts else Verdict(claim)
+    return Finding(claim, joint, " ".join(parts)) if parts else Finding(claim)
 
 
 def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str], caution: str) -> str:
@@ -445,7 +445,7 @@ def _word(quantity: Quantity) -> str:
     return "higher" if quantity.better == "neither" else "better"
 
 
-def superior(terms: Terms) -> str:
+def superior(terms: HowTested) -> str:
     """In what one system is ahead of another: its mean, unless the test is about something else."""
     compared = terms.procedure.compares
     return f"{_word(terms.quantity)} by {compared}" if compared else _word(terms.quantity)

@@ -13,7 +13,7 @@ from ranklens.comparison.alignment import Quantity, settled
 from ranklens.comparison.conclusion import primary_measure
 from ranklens.comparison.pairs import PairResult
 from ranklens.comparison.results import SystemResult
-from ranklens.comparison.settings import Family, Settings, Terms
+from ranklens.comparison.settings import Family, HowTested, Settings
 from ranklens.data.readers import frames
 from ranklens.errors import Given, InputError, MeasureError, Option, nearest
 from ranklens.spark.placement import tasks_for
@@ -360,7 +360,7 @@ class _Sums:
             measure=quantity.name, **names, slice=None, n=found.moments.n, mean_a=means[0], mean_b=means[1],
             difference=found.moments.mean, interval=effect.interval, p_value=p, adjusted_p=adjusted,
             significant=adjusted <= settings.alpha and agrees, effect=effect, wins=effect.wins, ties=effect.ties, losses=effect.losses,
-            detectable=detectable, deviation=deviation, terms=Terms(quantity, settings, family, test),
+            detectable=detectable, deviation=deviation, terms=HowTested(quantity, settings, family, test),
         )  # fmt: skip
 
 

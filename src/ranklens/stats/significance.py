@@ -23,7 +23,7 @@ BINARY_TEST = "mcnemar"  # takes its place, unless it was named, where values ar
 MAX_T = "max-t"  # the test that simultaneous intervals agree with; it cannot be asked for by name
 
 
-class Work(NamedTuple):
+class Workload(NamedTuple):
     """How much a resampled test has to do."""
 
     systems: int
@@ -61,7 +61,7 @@ class SignificanceTest:
     # Over n queries no p-value is below this times 2**-n, however large the difference.
     smallest: float = 0.0
     most_resamples: int = 0
-    nanoseconds: Callable[[Work], float] | None = None  # that one resample takes
+    nanoseconds: Callable[[Workload], float] | None = None  # that one resample takes
     instead: str = "t"  # what answers in its place where it would take too long
     source: str = ""  # its key in metrics/literature.py
 
@@ -79,7 +79,7 @@ class SignificanceTest:
         return any((self.p_of_wins, self.p_of_moments, self.p_of_counts))
 
 
-def _bootstrap_nanoseconds(work: Work) -> float:
+def _bootstrap_nanoseconds(work: Workload) -> float:
     tests = work.pairs * work.measures
     return 140 * tests * BINS if work.queries > COUNTED else (6 + 0.5 * tests) * work.queries
 
