@@ -129,7 +129,9 @@ def compare(
         raise InputError(
             "--effect-sizes needs --format table, markdown or latex. JSON always has them, and so have csv, tsv, jsonl and parquet with --rows pairs."
         )
-    table = _paper_table(paper)
+    from ranklens.comparison.paper import PaperTable
+
+    table = PaperTable(**paper)
     if written is not Format.latex and (unused := table.given()):
         raise InputError(f"--{unused[0]} concerns the table of a paper; it needs --format latex.")
     planned = [_planned(plot) for plot in plots]
@@ -173,12 +175,6 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         raise InputError(
             f"--rows needs --format csv, tsv, jsonl or parquet; {format.value} shows systems and pairs."
         )
-
-
-def _paper_table(chosen: dict[str, Any]) -> PaperTable:
-    from ranklens.comparison.paper import PaperTable
-
-    return PaperTable(**chosen)
 
 
 def _planned(plot: str) -> tuple[str, str | None, Path]:

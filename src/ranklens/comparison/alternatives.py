@@ -56,7 +56,10 @@ def alternatives(comparison: Comparison) -> Iterator[Alternative]:
         yield from _of_policies(comparison, comparison.evidence, known)
     ranked = [name for name, one in comparison.scores.items() if one.is_ranked]
     if {*ranked} == {*comparison.systems}:  # given values cannot be evaluated by other measures
-        yield from _of_parameters(comparison, known)
+        for measure in known:
+            for other in _varied(measure):
+                scores = {name: one.measured([other]) for name, one in comparison.scores.items()}
+                yield Alternative("measure", str(other), scores, {str(measure): str(other)})
     yield from _of_tests(comparison)
 
 
@@ -140,13 +143,6 @@ def _settled(gold: Any, run: Any, policy: Policy, *, best: bool) -> pl.DataFrame
     keys = ["query", first, "grade"]
     order = rows.sort(keys, descending=[False, False, best], maintain_order=True)
     return order.select("query", "doc", "score")
-
-
-def _of_parameters(comparison: Comparison, measures: Sequence[Measure]) -> Iterator[Alternative]:
-    for measure in measures:
-        for other in _varied(measure):
-            scores = {name: one.measured([other]) for name, one in comparison.scores.items()}
-            yield Alternative("measure", str(other), scores, {str(measure): str(other)})
 
 
 def _varied(measure: Measure) -> Iterator[Measure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -122,7 +122,11 @@ class Sliced:
 
 
 def analyse_slices(
-    aligned: Aligned, by: Any, queries: Any, asked: Settings, cluster_of: Mapping[str, str] | None = None
+    aligned: Aligned,
+    by: object,
+    queries: object,
+    asked: Settings,
+    cluster_of: Mapping[str, str] | None = None,
 ) -> Sliced:
     """The same comparison in each slice of the queries, and the mean over slices."""
     slice_of = slices_of(by, queries, aligned.query_ids)

@@ -281,7 +281,8 @@ def unlike_policies(scores: Mapping[str, Scores]) -> Iterator[str]:
 
 def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     """Unjudged documents count as not relevant, which is unfair to a system that finds new documents."""
-    depth = _common_depth(scores)
+    # Documents further down are judged less often, so a longer run would look less judged.
+    depth = min((one.basis.longest for one in scores.values()), default=0)
     shares = {name: one.account(depth=depth).share for name, one in scores.items()}
     known = {name: share for name, share in shares.items() if share is not None}
     ranked = [one.judged for one in scores.values() if one.is_ranked]
@@ -297,11 +298,6 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
         )
     elif known[low] < _LOW_SHARE and (has_others or not _is_gold(ranked)):
         yield f"Only {percent(known[low])} of the top {depth:,} documents of {low} are judged; the others count as not relevant."
-
-
-def _common_depth(scores: Mapping[str, Scores]) -> int:
-    """How deep all runs go: documents further down are judged less often, so a longer run would look less judged."""
-    return min((one.basis.longest for one in scores.values()), default=0)
 
 
 def _is_gold(ranked: Sequence[Judged]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.comparison.slices import NONE, slices_of
 from ranklens.stats import Clusters, effective_queries, intraclass_correlation
@@ -25,7 +25,7 @@ _FILLERS = re.compile(
 _FEWEST, _LARGEST = 3, 20  # clusters, and queries in each on average: fewer or larger ones are slices
 
 
-def clusters_of(given: Any, queries: Any, ids: Sequence[str]) -> dict[str, str]:
+def clusters_of(given: object, queries: object, ids: Sequence[str]) -> dict[str, str]:
     """The cluster of each query: from ``{query: cluster}``, or from the column ``given`` of ``queries``.
 
     A query without a value is a cluster of its own.

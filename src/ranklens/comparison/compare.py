@@ -55,7 +55,7 @@ def compare(
     policy: Policy | None = None,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
-    teams: Any = None,
+    teams: object = None,
     skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     save: bool | str = False,
@@ -90,9 +90,12 @@ def compare(
     asked, policies = CompareOptions.of(options)
     chosen = make_policy(policy, policies, [one.name for one in fields(CompareOptions)])
     settings = Settings.of(asked)
-    if _is_on_spark(qrels, runs):
-        how = {"policy": chosen, "columns": columns, "match": match}
-        evaluated = _evaluated_on_spark(qrels, runs, measures, progress, how)
+    if any(map(frames.is_spark, (qrels, runs, *(runs.values() if isinstance(runs, Mapping) else ())))):
+        evaluated = _evaluated_on_spark(
+            runs,
+            lambda run: evaluate(qrels, run, measures, policy=chosen, columns=columns, match=match),
+            progress,
+        )
         scored = list(next(iter(evaluated.values())).measures) if evaluated else parse_many(measures)
         on_spark: Comparison = _compared_on_spark(evaluated, scored, settings, asked, chosen.missing)
         if save:
@@ -137,26 +140,19 @@ def compare(
     return replace(found, evidence=evidence, inputs=read, told=tuple(said), teams=belonging, **_logged(logs))
 
 
-def _is_on_spark(qrels: Any, runs: Any) -> bool:
-    return any(map(frames.is_spark, (qrels, runs, *(runs.values() if isinstance(runs, Mapping) else ()))))
-
-
-def _are_kept_on_spark(runs: Any) -> bool:
+def _are_kept_on_spark(runs: object) -> bool:
     """Whether these are scores whose values are on a cluster, and too many to come here."""
-    scores = list(runs.values()) if isinstance(runs, Mapping) else []
-    if not scores or not all(isinstance(one, Scores) and not one.is_ranked for one in scores):
+    given = runs if isinstance(runs, Mapping) else {}
+    scores = {name: one for name, one in given.items() if isinstance(one, Scores) and not one.is_ranked}
+    if not scores or len(scores) < len(given):
         return False
     from ranklens.upward import is_large
 
-    return is_large(runs)
+    return is_large(scores)
 
 
 def _evaluated_on_spark(
-    qrels: Any,
-    runs: Any,
-    measures: Any,
-    progress: Callable[[Iterable[Any]], Iterable[Any]],
-    how: Mapping[str, Any],
+    runs: Any, evaluated: Callable[[Any], Scores], progress: Callable[[Iterable[Any]], Iterable[Any]]
 ) -> dict[str, Scores]:
     """Scores by system; those that were given as scores stay as they are."""
     from ranklens.upward import runs_of
@@ -164,7 +160,7 @@ def _evaluated_on_spark(
     given = runs_of(runs)
     scored = {name: run for name, run in given.items() if isinstance(run, Scores)}
     rankings = {name: run for name, run in given.items() if name not in scored}
-    found = evaluate_each(rankings, lambda run: evaluate(qrels, run, measures, **how), progress=progress)
+    found = evaluate_each(rankings, evaluated, progress=progress)
     for told in found.told():
         warn(told)
     return {name: {**scored, **found.scores}[name] for name in given}
@@ -248,15 +244,17 @@ def compare_scores(
 
 
 def _compared(
-    scores: Mapping[str, Any],
-    measures: Any,
+    scores: Mapping[str, object],
+    measures: str | Measure | Sequence[str | Measure] | None,
     settings: Settings,
     options: CompareOptions,
     missing: str | None,
     better: Mapping[str, str] | None = None,
 ) -> Comparison:
     aligned = align(scores, measures, missing=missing, better=better)
-    _check_baseline(settings.baseline, aligned.systems)
+    baseline = settings.baseline
+    if baseline is not None and baseline not in aligned.systems:
+        raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, aligned.systems)}")
     margins = margins_of(options.margin, aligned.quantities)
     settings = replace(settings, primary=primary_measure(settings, aligned.quantities), margins=margins)
     size = ComparisonSize(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids))
@@ -302,15 +300,10 @@ def _named(settings: Settings, pairs: Pairs) -> Settings:
     return replace(settings, test=done.pop()) if len(done) == 1 and not settings.is_joint else settings
 
 
-def _check_baseline(baseline: str | None, systems: Sequence[str]) -> None:
-    if baseline is not None and baseline not in systems:
-        raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, systems)}")
-
-
 def _evaluated(
     qrels: Any,
-    runs: Mapping[str, Any],
-    measures: Any,
+    runs: Mapping[str, object],
+    measures: str | Measure | Sequence[str | Measure],
     policy: Policy,
     progress: Callable[[Iterable[Any]], Iterable[Any]],
     bad: Bad,
@@ -348,11 +341,11 @@ def _named_runs(qrels: Any, runs: Any, names: Names, bad: Bad) -> tuple[Any, dic
     return qrels, _checked(by_name)
 
 
-def _is_table(runs: Any) -> bool:
+def _is_table(runs: object) -> bool:
     return not isinstance(runs, Mapping) and frames.is_frame(runs)
 
 
-def _checked(systems: Any) -> dict[str, Any]:
+def _checked(systems: object) -> dict[str, Any]:
     if not isinstance(systems, Mapping):
         raise InputError(
             f"The systems are a {type(systems).__name__}; pass {{name: run}}, one entry per system, a list of paths, or a pattern such as 'runs/*.txt'."
@@ -364,7 +357,7 @@ def _checked(systems: Any) -> dict[str, Any]:
     return named
 
 
-def _refuse_shared(systems: Mapping[str, Any]) -> None:
+def _refuse_shared(systems: Mapping[str, object]) -> None:
     """An iterator of two systems would give each a part of its rows."""
     owner: dict[int, str] = {}
     for name, system in systems.items():
@@ -374,7 +367,7 @@ def _refuse_shared(systems: Mapping[str, Any]) -> None:
             )
 
 
-def _holds_values(system: Any, columns: Mapping[str, str] | None) -> bool:
+def _holds_values(system: object, columns: Mapping[str, str] | None) -> bool:
     """Whether these are values of measures rather than documents."""
     if isinstance(system, (Scores, Mapping)) or not frames.is_frame(system):
         return isinstance(system, Scores)

@@ -439,7 +439,7 @@ class Comparison:
         return printout(self)
 
     def to_html(
-        self, path: str | Path, *, queries: Any = None, corpus: Any = None, title: str | None = None
+        self, path: str | Path, *, queries: object = None, corpus: object = None, title: str | None = None
     ) -> Path:
         """A report in one file that works offline."""
         from ranklens.upward import write_report

@@ -201,12 +201,10 @@ class Contrasts:
         for start in range(0, len(self), at_once):
             index = np.arange(start, min(start + at_once, len(self)))
             if start not in self._measured:
-                self._measured[start] = self._effects(index)
+                pieces = np.array_split(index, -(-index.size * self.values.shape[1] // _CELLS))
+                effects = [self._block(piece).effects for piece in pieces if len(piece)]
+                self._measured[start] = joined(effects)
             yield PairBlock(self, index, self.first[index], self.second[index], self._measured[start])
-
-    def _effects(self, index: IntArray) -> EffectSizes:
-        pieces = np.array_split(index, -(-index.size * self.values.shape[1] // _CELLS))
-        return joined([self._block(piece).effects for piece in pieces if len(piece)])
 
     def _block(self, index: IntArray, *, turned: bool = False) -> PairBlock:
         """Some pairs; ``turned`` with their systems exchanged."""

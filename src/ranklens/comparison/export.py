@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ranklens.comparison.macro import MacroPair
     from ranklens.comparison.pairs import Pairs
     from ranklens.comparison.results import SystemResult
-    from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
 _PIECE = 1 << 20  # characters of JSON
@@ -160,25 +159,29 @@ def _in_turn(outline: Sequence[str], parts: Sequence[Pairs | FloatArray], *, wor
         yield after
 
 
-def _macro_pair(pair: MacroPair) -> dict[str, Any]:
+def _macro_pair(pair: MacroPair) -> dict[str, object]:
     low, high = pair.interval
     interval = {"low": finite(low), "high": finite(high), "method": pair.interval.method}
     return {**{name: value for name, value in asdict(pair).items() if name != "interval"}, **interval}
 
 
-def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[Any]:
+def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[object]:
     if isinstance(part, np.ndarray):
         return list(part.tolist())
     return [row for table in _pairs(part, wordy=wordy) for row in table.to_dicts()]
 
 
-def _content(comparison: Comparison) -> dict[str, Any]:
+def _content(comparison: Comparison) -> dict[str, object]:
     evaluated = comparison.scores
     known = [scores.policy for scores in evaluated.values() if scores.knows_policy]
     policy = known[0] if known else None
     return {
         "format_version": FORMAT_VERSION,
-        "versions": _versions(),
+        "versions": {
+            "ranklens": __version__,
+            **{package: version(package) for package in ("numpy", "scipy", "polars")},
+            "python": platform.python_version(),
+        },
         "inputs": comparison.inputs.hashes(),
         "systems": list(comparison.systems),
         "teams": dict(comparison.teams) if comparison.teams is not None else None,
@@ -227,7 +230,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def measure_row(comparison: Comparison, name: str) -> dict[str, Any]:
+def measure_row(comparison: Comparison, name: str) -> dict[str, object]:
     """What is known of a measure."""
     quantity = comparison.quantity(name)
     low, high = map(finite, quantity.bounds)
@@ -241,20 +244,23 @@ def measure_row(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _system(result: SystemResult) -> dict[str, Any]:
+def _system(result: SystemResult) -> dict[str, object]:
+    around = result.interval
+    low, high = around if around is not None else (math.inf, math.inf)
     return {
         "measure": result.measure,
         "system": result.system,
         "slice": result.slice,
         "n": result.n,
         "mean": result.mean,
-        **_ends(result.interval),
-        "method": result.interval.method if result.interval is not None else None,
+        "low": finite(low),
+        "high": finite(high),
+        "method": around.method if around is not None else None,
         "group": result.group,
     }
 
 
-_PAIR_COLUMNS: Mapping[str, Callable[[PairBlock], Any]] = {
+_PAIR_COLUMNS: Mapping[str, Callable[[PairBlock], object]] = {
     "measure": lambda block: block.contrasts.quantity.name,
     "a": lambda block: _named(block, block.a),
     "b": lambda block: _named(block, block.b),
@@ -297,7 +303,7 @@ def _pairs(
     """The pairs as tables, some at a time; numbers without limit are null. Without verdicts where these are too many."""
     import polars as pl
 
-    kinds: dict[str, Any] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
+    kinds: dict[str, type[pl.DataType]] = dict.fromkeys(_PAIR_COLUMNS, pl.Float64)
     kinds |= dict.fromkeys(("measure", "a", "b", "slice", "method", "test", "decision", "verdict"), pl.String)
     kinds |= dict.fromkeys(("n", "wins", "ties", "losses"), pl.Int64) | {"significant": pl.Boolean}
     schema = {name: kinds[name] for name in columns if wordy or name != "verdict"}
@@ -310,13 +316,3 @@ def _pairs(
             yield table.with_columns(
                 pl.when(is_finite).then(pl.col(is_finite.meta.output_name())) for is_finite in endless
             )
-
-
-def _ends(around: Interval | None) -> dict[str, float | None]:
-    low, high = around if around is not None else (math.inf, math.inf)
-    return {"low": finite(low), "high": finite(high)}
-
-
-def _versions() -> dict[str, str]:
-    packages = {name: version(name) for name in ("numpy", "scipy", "polars")}
-    return {"ranklens": __version__, **packages, "python": platform.python_version()}

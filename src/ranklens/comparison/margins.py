@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CELLS = 1 << 20  # differences held at once
 
 
-def margins_of(given: Any, quantities: Sequence[Quantity]) -> dict[str, Margin]:
+def margins_of(given: object, quantities: Sequence[Quantity]) -> dict[str, Margin]:
     """The margin of each measure that has one: one for all, or ``{measure: margin}``.
 
     None for what has no better end, and, if it is a number, for a geometric mean, of which only factors are compared.
@@ -36,10 +36,15 @@ def margins_of(given: Any, quantities: Sequence[Quantity]) -> dict[str, Margin]:
         found = {_named(name, known): Margin.of(margin) for name, margin in given.items()}
     else:
         found = dict.fromkeys(known, Margin.of(given))
-    return {name: margin for name, margin in found.items() if _applies(known[name], margin)}
+    return {
+        name: margin
+        for name, margin in found.items()
+        if known[name].is_tested and known[name].better != "neither"
+        if margin.relative or not known[name].is_geometric
+    }
 
 
-def _named(name: Any, known: Mapping[str, Quantity]) -> str:
+def _named(name: object, known: Mapping[str, Quantity]) -> str:
     spelled = {quantity.asked or quantity.name: quantity.name for quantity in known.values()}
     found = spelled.get(str(name), str(name))
     if found not in known:
@@ -49,12 +54,6 @@ def _named(name: Any, known: Mapping[str, Quantity]) -> str:
     if found not in known:
         raise MeasureError(f"margin: {name} is not compared: {nearest(str(name), known)}")
     return found
-
-
-def _applies(quantity: Quantity, margin: Margin) -> bool:
-    return (
-        quantity.is_tested and quantity.better != "neither" and (margin.relative or not quantity.is_geometric)
-    )
 
 
 def with_decisions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class Plan:
 
         return power_chart(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """All numbers, for JSON."""
         ends = self.deviation_interval
         return {
@@ -188,7 +188,7 @@ class _Pilot(NamedTuple):
 
 
 def plan(
-    pilot: Any,
+    pilot: object,
     *,
     detect: float,
     power: float = 0.8,
@@ -281,7 +281,7 @@ def _clustering(
     return float(size), max(0.0, related)
 
 
-def _pilot(given: Any, measure: Any, level: float) -> _Pilot:
+def _pilot(given: object, measure: str | Measure | None, level: float) -> _Pilot:
     if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
         if not inputs.finite(given, "deviation") > 0:
             raise InputError(f"The deviation {given!r} is not allowed: it must be above 0, such as 0.2.")
@@ -321,7 +321,7 @@ def _varied(
     return _Pilot(deviation, around, source, differing)
 
 
-def _of_one_system(scores: Scores, measure: Any, level: float) -> _Pilot:
+def _of_one_system(scores: Scores, measure: str | Measure | None, level: float) -> _Pilot:
     """One system says how much scores vary; differences of two that correlate by a half vary as much."""
     name = measure if measure is not None else scores.measures[0]
     values = scores[name]
@@ -330,7 +330,7 @@ def _of_one_system(scores: Scores, measure: Any, level: float) -> _Pilot:
     return _varied(values[None], source, level, known.high - known.low)
 
 
-def _of_comparison(comparison: Comparison, measure: Any, level: float) -> _Pilot:
+def _of_comparison(comparison: Comparison, measure: str | Measure | None, level: float) -> _Pilot:
     """The root mean square of the deviations of all pairs."""
     name = measure if measure is not None else comparison.primary or comparison.measures[0]
     part = comparison.contrasts(name)

@@ -121,7 +121,7 @@ class Sensitivity:
         kinds = {"measure": pl.String, "setting": pl.String, "system": pl.String, "mean": pl.Float64}
         return pl.DataFrame(rows, schema=kinds, orient="row")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Everything, as plain data."""
         said = {self.comparison.shown(name): self.sentence(name) for name in self._tested}
         rows = [
@@ -178,7 +178,7 @@ def sensitivity(comparison: Comparison, progress: Callable[[Iterable[Any]], Iter
         )
     outcomes: list[SettingOutcome] = []
     idle: dict[str, int] = {}
-    for other in progress(_listed(comparison)):
+    for other in progress(list(alternatives(comparison))):
         compared = None if _has_the_same_values(comparison, other) else _compared(comparison, other)
         for measure, name in other.names.items():
             if not comparison.quantity(measure).is_tested:
@@ -192,10 +192,6 @@ def sensitivity(comparison: Comparison, progress: Callable[[Iterable[Any]], Iter
     ]
     places = {comparison.shown(name): place for place, name in enumerate(comparison.measures)}
     return Sensitivity(comparison, tuple(sorted(outcomes, key=lambda one: places[one.measure])), idle)
-
-
-def _listed(comparison: Comparison) -> list[Alternative]:
-    return list(alternatives(comparison))
 
 
 def _has_the_same_values(comparison: Comparison, other: Alternative) -> bool:
@@ -233,7 +229,7 @@ def _compared(comparison: Comparison, other: Alternative) -> Comparison:
     )
 
 
-def _clusters(comparison: Comparison, other: Alternative) -> Any:
+def _clusters(comparison: Comparison, other: Alternative) -> object:
     if comparison.cluster_of is None:
         return None
     asked = {query for one in other.scores.values() for query in one.queries}
@@ -282,10 +278,15 @@ def _note(comparison: Comparison, other: Alternative) -> str:
     return f"{counted(empty, 'query')} {plural(empty, 'has', 'have')} no relevant document"
 
 
-def _facts(comparison: Comparison, measure: str) -> Any:
+def _facts(comparison: Comparison, measure: str) -> object:
     """What the conclusion says, to be compared: who beats whom; among many systems, who leads, and whether over all."""
     if len(comparison.systems) == 2 or comparison.baseline is not None:
         return {*comparison.pairs.won(measure)}
+    return _leader(comparison, measure)
+
+
+def _leader(comparison: Comparison, measure: str) -> tuple[str, bool]:
+    """The system with the best mean, and whether it was shown to be better than all others."""
     part = comparison.contrasts(measure)
     return part.systems[part.order[0]], int(part.ahead[part.order[0]].sum()) == len(part.systems) - 1
 
@@ -296,7 +297,7 @@ def _claim(comparison: Comparison, measure: str) -> str:
 
     if len(comparison.systems) == 2 or comparison.baseline is not None:
         return of_measure(comparison, measure).claim
-    best, ahead = _facts(comparison, measure)
+    best, ahead = _leader(comparison, measure)
     return (
         f"{best} is better than all others"
         if ahead

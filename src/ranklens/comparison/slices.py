@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ranklens import words
 from ranklens.data.files.rows import read_rows
@@ -15,7 +14,7 @@ NONE = "(none)"  # the slice of queries that have no value
 _ID_NAMES = ("_id", *names.SAY_ID, "id", *frames.QUERY_NAMES)
 
 
-def slices_of(by: Any, queries: Any, ids: Sequence[str], *, what: str = "by") -> dict[str, str]:
+def slices_of(by: object, queries: object, ids: Sequence[str], *, what: str = "by") -> dict[str, str]:
     """The slice of each query: from ``{query: value}``, or from the column ``by`` of ``queries``.
 
     ``queries`` is a table, a file (CSV, TSV, JSONL, JSON, Parquet), a BEIR folder, ``{query: {column: value}}`` or a list of dicts;
@@ -50,7 +49,7 @@ def slices_of(by: Any, queries: Any, ids: Sequence[str], *, what: str = "by") ->
     return named
 
 
-def values_of(column: str, queries: Any) -> dict[str, Any]:
+def values_of(column: str, queries: object) -> dict[str, object]:
     """A column of a table of queries, by query."""
     return _column(column, read_rows(queries))
 
@@ -71,7 +70,7 @@ def _number(name: str) -> float:
         return float("inf")
 
 
-def _name(value: Any, what: str) -> str:
+def _name(value: object, what: str) -> str:
     if value is None or value == "" or value != value:  # noqa: PLR0124  NaN
         return NONE
     if isinstance(value, (list, tuple, dict, set)):
@@ -81,7 +80,7 @@ def _name(value: Any, what: str) -> str:
     return str(value)
 
 
-def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _column(name: str, rows: Sequence[Mapping[str, object]]) -> dict[str, object]:
     columns = list(dict.fromkeys(column for row in rows for column in _flat(row)))
     key = next((column for column in _ID_NAMES if column in columns and column != name), None)
     if key is None:
@@ -91,7 +90,7 @@ def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {str(row[key]): _flat(row).get(name) for row in rows if key in row}
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(row: Mapping[str, object]) -> dict[str, object]:
     """The row with BEIR's ``metadata`` merged into it."""
     inner = row.get("metadata")
     return {**(inner if isinstance(inner, Mapping) else {}), **row}

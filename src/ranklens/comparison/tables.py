@@ -211,16 +211,19 @@ def queries(
     texts = {**comparison.texts, **(texts or {})}
     largest = sorted(found.rows(), key=lambda row: -abs(row[3]))[:most]
     rows = [
-        [row[0], *_text(texts, row[0]), f"{row[1]:.4f}", f"{row[2]:.4f}", f"{row[3]:+.4f}", *row[4:]]
+        [
+            row[0],
+            *([shortened(texts.get(row[0], ""), _WIDEST_TEXT)] if texts else []),
+            f"{row[1]:.4f}",
+            f"{row[2]:.4f}",
+            f"{row[3]:+.4f}",
+            *row[4:],
+        ]
         for row in sorted(largest, key=lambda row: row[3])
     ]
     title = f"{comparison.shown(measure)}: the {len(rows):,} queries of {len(found):,} that differ most"
     header = [found.columns[0], *(["question"] if texts else []), *found.columns[1:]]
     return Table(header, rows, title=title, left=2 if texts else 1)
-
-
-def _text(texts: Mapping[str, str] | None, query: str) -> list[str]:
-    return [shortened(texts.get(query, ""), _WIDEST_TEXT)] if texts else []
 
 
 def documents(
@@ -438,7 +441,8 @@ def _spent(comparison: Comparison) -> list[str]:
 
 def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:
     """Mean, interval and group."""
-    mean = _number(found.mean, comparison.quantity(found.measure).aggregate)
+    is_sum = comparison.quantity(found.measure).aggregate == "sum"
+    mean = f"{found.mean:,.0f}" if is_sum else f"{found.mean:.4f}"
     interval = str(found.interval) if found.interval is not None else ""
     return [Cell(mean, strong=strong), interval, found.group]
 
@@ -494,10 +498,6 @@ def _signed(difference: float) -> str:
     if not difference:
         return "0.0000"
     return f"{difference:+.4f}" if abs(difference) >= 0.00005 else f"{difference:+.0e}"
-
-
-def _number(mean: float, aggregate: str) -> str:
-    return f"{mean:,.0f}" if aggregate == "sum" else f"{mean:.4f}"
 
 
 def _interval_header(comparison: Comparison) -> str:

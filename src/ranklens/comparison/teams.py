@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.files.rows import read_rows
 from ranklens.data.readers.names import plain
@@ -23,14 +23,15 @@ _SYSTEMS, _TEAMS = (
 )
 
 
-def teams_of(given: Any, systems: Sequence[str]) -> dict[str, str]:
+def teams_of(given: object, systems: Sequence[str]) -> dict[str, str]:
     """The team of each system: from ``{system: team}``, a table or file with both, or ``"tag"``, the beginning of its name.
 
     >>> teams_of("tag", ["ok8alx", "INQ-2", "INQ-3"])
     {'ok8alx': 'ok', 'INQ-2': 'INQ', 'INQ-3': 'INQ'}
     """
     if isinstance(given, str) and given == BY_TAG:
-        return {system: _beginning(system) for system in systems}
+        # The letters before the first number or separator; all of the name if it begins with neither.
+        return {system: re.split(r"[\d\W_]", system, maxsplit=1)[0] or system for system in systems}
     found = (
         {str(system): str(team) for system, team in given.items()}
         if isinstance(given, Mapping)
@@ -44,12 +45,7 @@ def teams_of(given: Any, systems: Sequence[str]) -> dict[str, str]:
     return {system: found[system] for system in systems}
 
 
-def _beginning(system: str) -> str:
-    """The letters before the first number or separator; all of the name if it begins with neither."""
-    return re.split(r"[\d\W_]", system, maxsplit=1)[0] or system
-
-
-def _read(table: Any) -> dict[str, str]:
+def _read(table: object) -> dict[str, str]:
     rows = list(read_rows(table))
     columns = list(dict.fromkeys(column for row in rows for column in row))
     system, team = (_first(columns, known) for known in (_SYSTEMS, _TEAMS))

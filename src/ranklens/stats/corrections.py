@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,7 +95,7 @@ CORRECTIONS_BY_NAME: dict[str, Correction] = {
 CORRECTIONS = tuple(CORRECTIONS_BY_NAME)
 
 
-def adjust(p_values: Any, *, method: str = DEFAULT_CORRECTION) -> FloatArray:
+def adjust(p_values: object, *, method: str = DEFAULT_CORRECTION) -> FloatArray:
     """The p-values of several tests, made larger so that they can be compared with alpha as if there were one.
 
     ``bonferroni``, ``holm``, ``hochberg`` and ``hommel`` keep the chance of any false discovery below alpha; ``bh`` and ``by``

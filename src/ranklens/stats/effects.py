@@ -57,8 +57,8 @@ class EffectSize:
 
 
 def effect_size(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     *,
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -229,7 +229,7 @@ def words_of_method(method: str) -> str:
 
 
 def interval(
-    scores: Any,
+    scores: object,
     *,
     method: str = "auto",
     level: float = 0.95,

@@ -143,15 +143,11 @@ def _count_far(
     )
     if len(a) <= len(steps):  # few pairs: their differences rather than the systems themselves
         changes = steps[b] - steps[a]
-        far = _count_at_least(changes, _limits(changes, queries), rng, resamples)
+        limits = np.abs(changes.sum(axis=1)) - 2 * queries  # equal but for rounding is as far
+        far = _count_at_least(changes, limits, rng, resamples)
     else:
         far = _count_apart(steps, a, b, rng, resamples)
     return list(np.split(far, np.cumsum([len(pairs) for pairs in drawn])[:-1]))
-
-
-def _limits(changes: IntArray, queries: int) -> IntArray:
-    """Equal but for rounding is as far."""
-    return np.asarray(np.abs(changes.sum(axis=1)) - 2 * queries)
 
 
 def _count_at_least(

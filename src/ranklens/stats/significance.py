@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -169,7 +169,7 @@ TESTS = tuple(name for name in ALL_TESTS if SIGNIFICANCE_TESTS[name].of_all_pair
 
 
 def paired_test(
-    a: Any, b: Any, *, method: str = DEFAULT_TEST, rng: Rng = None, resamples: int = 100_000
+    a: object, b: object, *, method: str = DEFAULT_TEST, rng: Rng = None, resamples: int = 100_000
 ) -> TestResult:
     """How often a difference as large as that between a and b would be seen if the two were equally good; two-sided.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class TukeyResult:
 
 
 def tukey_hsd(
-    scores: Any, *, paired: bool = True, randomized: bool = False, rng: Rng = None, resamples: int = 10_000
+    scores: object, *, paired: bool = True, randomized: bool = False, rng: Rng = None, resamples: int = 10_000
 ) -> TukeyResult:
     """Test all pairs of systems (rows of ``scores``) over the same queries (columns); no other correction is needed.
 
