@@ -350,7 +350,8 @@ class _Sums:
         )
         means = [settled(quantity.back(self.moments[place].mean)) for place in (first, second)]
         # A test of wins and losses need not speak for the system with the better mean.
-        agrees = test != "sign" or bool(np.sign(found.wins - found.losses) == np.sign(found.moments.total))
+        speaks_for = np.sign(found.wins - found.losses)
+        agrees = not SIGNIFICANCE_TESTS[test].compares or bool(speaks_for == np.sign(found.moments.total))
         family = Family(len(self.systems), tests, 1, len(self.quantities) if settings.family == "all" else 1)
         names: dict[str, Any] = {
             "a": self.systems[first % len(self.systems)],
