@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CELLS = 1 << 20  # differences held at once
 
 
-def margins_of(given: object, quantities: Sequence[Quantity]) -> dict[str, Margin]:
+def margins_of(given: Any, quantities: Sequence[Quantity]) -> dict[str, Margin]:
     """The margin of each measure that has one: one for all, or ``{measure: margin}``.
 
     None for what has no better end, and, if it is a number, for a geometric mean, of which only factors are compared.

@@ -67,7 +67,7 @@ class CompareOptions:
         "Also compare slices of the queries, by FILE:COLUMN; with a BEIR folder, COLUMN is enough.",
         key="A field of the queries, to compare by slice: a name.",
     )
-    margin: object = option(
+    margin: Any = option(
         None,
         "The largest difference that does not matter: a number, or a share such as 2%.",
         key="The largest difference that does not matter: a number, text such as 2%, or one by measure. Systems are then better, "
@@ -110,7 +110,7 @@ class ComparisonArguments(TypedDict, total=False):
     primary: str | Measure | None
     family: str
     by: object
-    margin: object
+    margin: Any
     clusters: object
     intervals: str
     rng: Rng

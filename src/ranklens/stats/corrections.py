@@ -12,6 +12,8 @@ from ranklens.errors import InputError
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.arrays import FloatArray, IntArray
 
 DEFAULT_CORRECTION = "holm"
@@ -95,7 +97,7 @@ CORRECTIONS_BY_NAME: dict[str, Correction] = {
 CORRECTIONS = tuple(CORRECTIONS_BY_NAME)
 
 
-def adjust(p_values: object, *, method: str = DEFAULT_CORRECTION) -> FloatArray:
+def adjust(p_values: npt.ArrayLike, *, method: str = DEFAULT_CORRECTION) -> FloatArray:
     """The p-values of several tests, made larger so that they can be compared with alpha as if there were one.
 
     ``bonferroni``, ``holm``, ``hochberg`` and ``hommel`` keep the chance of any false discovery below alpha; ``bh`` and ``by``

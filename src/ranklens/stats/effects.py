@@ -18,6 +18,8 @@ from ranklens.stats.student import t_quantile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import numpy.typing as npt
+
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
@@ -57,8 +59,8 @@ class EffectSize:
 
 
 def effect_size(
-    a: object,
-    b: object,
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
     *,
     level: float = 0.95,
     bounds: Bounds = Bounds(),  # noqa: B008  immutable

@@ -13,6 +13,8 @@ from ranklens.stats import bounded, inputs
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy.typing as npt
+
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
@@ -229,7 +231,7 @@ def words_of_method(method: str) -> str:
 
 
 def interval(
-    scores: object,
+    scores: npt.ArrayLike,
     *,
     method: str = "auto",
     level: float = 0.95,

@@ -14,6 +14,8 @@ from ranklens.stats.resampling_counts import BINS, COUNTED, bootstrap_p_of_count
 from ranklens.stats.tukey import tukey_hsd
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.stats.inputs import Rng
     from ranklens.stats.paired import TestResult
@@ -169,7 +171,12 @@ TESTS = tuple(name for name in ALL_TESTS if SIGNIFICANCE_TESTS[name].of_all_pair
 
 
 def paired_test(
-    a: object, b: object, *, method: str = DEFAULT_TEST, rng: Rng = None, resamples: int = 100_000
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    method: str = DEFAULT_TEST,
+    rng: Rng = None,
+    resamples: int = 100_000,
 ) -> TestResult:
     """How often a difference as large as that between a and b would be seen if the two were equally good; two-sided.
 

@@ -13,6 +13,8 @@ from ranklens.stats.distributions import studentized_range_tail
 from ranklens.stats.randomization import range_p
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
@@ -35,7 +37,12 @@ class TukeyResult:
 
 
 def tukey_hsd(
-    scores: object, *, paired: bool = True, randomized: bool = False, rng: Rng = None, resamples: int = 10_000
+    scores: npt.ArrayLike,
+    *,
+    paired: bool = True,
+    randomized: bool = False,
+    rng: Rng = None,
+    resamples: int = 10_000,
 ) -> TukeyResult:
     """Test all pairs of systems (rows of ``scores``) over the same queries (columns); no other correction is needed.
 
