@@ -59,7 +59,9 @@ def test_python_blocks_run_in_order(page):
             printed = ""
 
 
-@pytest.mark.parametrize("name", ["make_measures", "make_cli", "make_configuration", "make_policies"])
+@pytest.mark.parametrize(
+    "name", ["make_measures", "make_cli", "make_configuration", "make_policies", "make_schema"]
+)
 def test_generated_pages_are_up_to_date(name):
     module = load(ROOT / "docs" / f"{name}.py")
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run scripts/docs"

@@ -17,6 +17,7 @@ import ranklens as rl
 from ranklens.comparison import tables, wording
 from ranklens.comparison.export import FORMAT_VERSION
 from ranklens.comparison.pairs import Pairs
+from ranklens.comparison.settings import CHOICES, Settings
 from ranklens.stats import EffectSize
 from ranklens.tables.table import Cell, Table
 
@@ -95,12 +96,9 @@ def test_json_follows_its_schema(found, schema):
 
 
 def test_the_schema_names_every_setting(schema):
-    from ranklens.stats import CORRECTIONS
-    from ranklens.stats.significance import ALL_TESTS
-
     settings = schema["properties"]["settings"]["properties"]
-    assert settings["test"]["enum"] == list(ALL_TESTS)
-    assert settings["correction"]["enum"] == list(CORRECTIONS)
+    assert list(settings) == [one.name for one in dataclasses.fields(Settings)]
+    assert {name: settings[name]["enum"] for name in CHOICES} == {name: [*CHOICES[name]] for name in CHOICES}
 
 
 def test_json_holds_everything_exactly(found):

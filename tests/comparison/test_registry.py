@@ -1,7 +1,6 @@
 """Tests, corrections and intervals are each described once; everything that names them agrees with that."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -13,7 +12,7 @@ from ranklens.cli.bench import EXAMPLE
 from ranklens.comparison import choices
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.options import CompareOptions
-from ranklens.options import descriptions
+from ranklens.comparison.settings import CHOICES
 from ranklens.stats import CORRECTIONS, INTERVALS, TESTS, intervals, paired_test, significance
 from ranklens.stats.corrections import CORRECTIONS_BY_NAME, DEFAULT_CORRECTION
 from ranklens.stats.effects import METHODS
@@ -91,9 +90,7 @@ def test_a_new_test_needs_no_more_than_its_record(monkeypatch):
         SignificanceTest("median test", of_differences=median_test, compares="medians"),
     )
     monkeypatch.setattr(significance, "TESTS", (*TESTS, "median"))
-    described = descriptions(CompareOptions)
-    choices = replace(described["test"], choices=(*ALL_TESTS, "median"))
-    monkeypatch.setattr("ranklens.comparison.settings.descriptions", lambda _: {**described, "test": choices})
+    monkeypatch.setitem(CHOICES, "test", (*ALL_TESTS, "median"))
     a, b = np.zeros(8), np.linspace(0.1, 0.4, 8)
     assert paired_test(a, b, method="median").p_value == 2**-7
     assert pairwise_p([np.stack([a, b])], np.array([0]), np.array([1]), method="median")[0].tolist() == [

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ranklens.stats import Margin
 
 _USUAL = CompareOptions()
+CHOICES = {name: option.choices for name, option in descriptions(CompareOptions).items() if option.choices}
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,12 @@ class Settings:
     is_default: bool = True  # nobody named the test, so another may take its place where that is better
 
     def __post_init__(self) -> None:
-        for name, described in descriptions(CompareOptions).items():
-            if described.choices:
-                inputs.choice(getattr(self, name), name, described.choices)
+        for name, choices in CHOICES.items():
+            inputs.choice(getattr(self, name), name, choices)
         inputs.share(self.alpha, "alpha", 0.05)
         inputs.share(self.level, "level")
-        of_means = [name for name, test in SIGNIFICANCE_TESTS.items() if test.is_of_mean_differences]
-        if self.is_joint and self.test not in of_means:
+        if self.is_joint and not self.procedure.is_of_mean_differences:
+            of_means = [name for name, test in SIGNIFICANCE_TESTS.items() if test.is_of_mean_differences]
             raise InputError(
                 Option("intervals", "simultaneous"),
                 " and ",
