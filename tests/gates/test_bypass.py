@@ -105,6 +105,8 @@ FILES = [
     Attempt("an expected text that is empty", "'RR >= 0.9' --qrels blank.jsonl --run words.jsonl --match text", 2, "", {"blank.jsonl": golden(relevant_ids=None, expected_answer=[""]), "words.jsonl": logged(QUERIES, ["some words here"])}),
     Attempt("an expected text that every substring holds", "'RR >= 0.9' --qrels blank.jsonl --run words.jsonl --match text:substring", 2, "", {"blank.jsonl": golden(relevant_ids=None, expected_answer=[" "]), "words.jsonl": logged(QUERIES, ["some words here"])}),
     Attempt("a threshold that everything reaches", "'RR >= 0.9' --qrels texts.jsonl --run words.jsonl --match text:overlap:0", 2, "0", {"texts.jsonl": golden(relevant_ids=None, expected_answer=["other"]), "words.jsonl": logged(QUERIES, ["some words here"])}),
+    Attempt("empty ids on both sides, in JSON", "'RR >= 0.9' --qrels empty.json --run empty.json", 2, "", {"empty.json": json.dumps({q: {"": 1} for q in QUERIES})}),
+    Attempt("empty ids on both sides, by query", "'RR >= 0.9' --qrels empty.json --run log.json", 2, "is empty", {"empty.json": json.dumps({q: {"": 1} for q in QUERIES}), "log.json": json.dumps({q: {"": 0.5} for q in QUERIES})}),
     Attempt("nulls on both sides", "'RR >= 0.9' --qrels null.jsonl --run null-log.jsonl", 2, "", {"null.jsonl": golden(relevant_ids=[None]), "null-log.jsonl": logged(QUERIES, [None])}),
     Attempt("scores that are no numbers", "'RR >= 0.9' --qrels qrels.txt --run nan.txt", 2, "nan", {"nan.txt": trec(QUERIES).replace("1.0", "nan")}),
     Attempt("a log that says every call failed", "'RR >= 0.0001' 'failed <= 99%' --qrels golden.jsonl --run failed.jsonl", 1, "40 calls failed: down", {"failed.jsonl": jsonl({"id": q, "error": "down"} for q in QUERIES)}),

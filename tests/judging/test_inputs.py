@@ -528,3 +528,11 @@ def test_odd_values_of_pandas_columns():
         rl.evaluate({"q": {"a": 1}}, pd.DataFrame(rows), "RR")
     rows["doc"] = pd.Series(["a", Fraction(10**400)], dtype=object)
     assert rl.evaluate({"q": {"a": 1}}, pd.DataFrame(rows), "RR").mean == {"RR": 0.5}
+
+
+@pytest.mark.parametrize("qrels", [{"q": {"": 1, "b": 1}}, {"q": {""}}, {"q": {"s": {"": 1}}}, pl.DataFrame({"query": ["q"], "doc": [""], "grade": [1]})])  # fmt: skip
+@pytest.mark.parametrize("run", [{"q": [""]}, {"q": {"": 1.0}}])
+def test_an_empty_id_is_not_judged(qrels, run):
+    with pytest.raises(rl.InputError, match="is empty"):
+        rl.evaluate(qrels, run, "RR")
+    assert rl.evaluate({"q": {"a"}}, {"q": ["", "a"]}, "RR").mean["RR"] == 0.5

@@ -306,6 +306,10 @@ def refuse_none(what: str, by_query: Mapping[Any, Documents]) -> None:
     """None stands for an id that is missing. A TypeError if there is something else than dicts."""
     if None in by_query or any(map(dict.__contains__, by_query.values(), repeat(None))):
         raise InputError(f"{what}: the id of a query or document is None; None never matches anything.")
+    if what == "qrels" and any(map(dict.__contains__, by_query.values(), repeat(""))):
+        raise InputError(
+            "qrels: the id of a document is empty; it would match every retrieved document without an id."
+        )
 
 
 def types_of_documents(tables: Collection[Documents], *, last: bool = False) -> set[type]:

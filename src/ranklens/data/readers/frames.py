@@ -390,10 +390,15 @@ def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl
 
 
 def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
+    import polars as pl
+
     for role in ("query", "doc"):
         if frame[role].null_count():
             row = frame[role].is_null().arg_true()[0]
             raise RowError(what, row, f"the {role} is missing.")
+        # Of judgments alone: an empty id in a run then matches nothing.
+        if what == "qrels" and frame.schema[role] == pl.String and (empty := frame[role] == "").any():
+            raise RowError(what, empty.arg_true()[0], f"the {role} is empty.")
     return frame
 
 
