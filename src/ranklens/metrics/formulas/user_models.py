@@ -22,6 +22,7 @@ from ranklens.metrics.checks import own_name
 from ranklens.metrics.formulas.cascade import MaxGrade, highest_grade
 from ranklens.metrics.formulas.ratio import ratio
 from ranklens.metrics.parameters import declare
+from ranklens.words import documentation
 
 TITLE = "User models (C/W/L)"
 WHEN = (
@@ -200,7 +201,7 @@ def _measured(
         return _expected(judged, asked, partial(model, **own), attention)
 
     _, cost, *shared, _ = inspect.signature(values).parameters.values()
-    values.__doc__ = model.__doc__ or "A user model of one's own."
+    values.__doc__ = documentation(model) or "A user model of one's own."
     declare(values, [*own, *([cost] if has_cost else []), *shared])
     return values
 
