@@ -82,6 +82,8 @@ def test_edges(approximate, exact, k, expected):
     ("approximate", "exact", "k", "message"),
     [
         ({"a": ["x"]}, {"a": ["x"]}, 0, "k=0 is not allowed"),
+        ({"a": ["x"]}, {"a": ["x"]}, "2", "k='2' is not allowed"),
+        ({"a": ["x"]}, {"a": ["x"]}, np.ones((2, 2)), "is not allowed"),
         ({"b": ["x"]}, {"a": ["x"]}, 1, "have no query in common"),
         ({}, {"a": ["x"]}, 1, "have no query in common"),
         ({"a": ["x"]}, {}, 1, "The exact run has no queries"),

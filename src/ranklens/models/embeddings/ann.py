@@ -18,6 +18,7 @@ from ranklens.models.embeddings.ranking import Run
 from ranklens.policy import Policy
 from ranklens.scores import Scores
 from ranklens.scores.evaluation import evaluate
+from ranklens.stats import inputs
 from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.tables.table import Shown, Table
 
@@ -102,8 +103,7 @@ def ann_recall(
     >>> found.mean
     0.5
     """
-    if k < 1:
-        raise InputError(f"k={k} is not allowed: it is a whole number from 1.")
+    k = inputs.count(k, "k")
     near, right = _read(approximate, "approximate"), _read(exact, "exact")
     if not right:
         raise InputError("The exact run has no queries; evaluate_embeddings(..., top=k).run is one.")
