@@ -6,7 +6,8 @@ import pytest
 
 import ranklens as rl
 from ranklens.data.files.streams import TableStream
-from ranklens.judging.tables import from_frames
+from ranklens.data.qrels import Qrels
+from ranklens.judging.tables import from_tables
 from ranklens.policy import Policy
 
 QUERIES, DEPTH = 60, 200
@@ -38,7 +39,7 @@ def walked(pieces, qrels):
         times.append(1)
         return (lambda piece=piece: piece for piece in pieces)
 
-    found = from_frames(qrels, TableStream("run", tables), Policy(), None)
+    found = from_tables(Qrels(qrels), TableStream("run", tables), Policy())
     order = np.lexsort((found.rank, found.query))
     return [*zip(found.query[order], found.rank[order], found.grade[order], strict=True)], len(times)
 

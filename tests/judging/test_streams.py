@@ -28,8 +28,9 @@ from ranklens.data.files.blocks import blocks
 from ranklens.data.files.collection import open_collection
 from ranklens.data.files.sources import open_source
 from ranklens.data.files.streams import ahead
+from ranklens.data.qrels import Qrels
 from ranklens.judging import segments
-from ranklens.judging.tables import from_frames
+from ranklens.judging.tables import from_tables
 from ranklens.policy import Policy
 
 MEASURES = ["nDCG@3", "AP", "RR", "R@2", "Bpref", "NumRet"]
@@ -124,11 +125,11 @@ def test_parts_are_in_the_order_of_the_run(monkeypatch, rows):
         {"column_0": "query", "column_1": "doc", "column_2": "score"}
     )
     gold = {f"q{i}": {"d1": 1, "d7": 2} for i in range(25)}
-    found = from_frames(gold, table.iter_slices(rows), Policy(), None)
+    found = from_tables(Qrels(gold), table.iter_slices(rows), Policy())
     assert found.in_order
     assert found.query.tolist() == sorted([*range(25)] * 2)
     assert found.rank.tolist() == [2, 8] * 25
-    assert not from_frames(dict(reversed(gold.items())), table.iter_slices(rows), Policy(), None).in_order
+    assert not from_tables(Qrels(dict(reversed(gold.items()))), table.iter_slices(rows), Policy()).in_order
 
 
 @pytest.mark.slow
@@ -283,6 +284,7 @@ def test_a_thread_that_is_slow_to_begin_gives_its_result_to_whoever_waits(monkey
 GIVEN_UP = """
 import gc
 from ranklens.data.files.streams import ahead
+from ranklens.data.qrels import Qrels
 
 class Cycle:
     def __init__(self):

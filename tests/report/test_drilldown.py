@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
+from ranklens.data.run import Run
 from ranklens.judging.documents import judgments, ranking
 from ranklens.report.drilldown import MISSED, drilldown
 from ranklens.report.shortlist import shortlist
@@ -126,7 +127,7 @@ def test_a_short_list_holds_the_first_documents_and_their_ties():
     _, runs = made(seed=8, n=60)
     for run in runs.values():
         for k in (1, 2, 10, 60, 100):
-            kept = {(q, d) for q, d, _ in shortlist(run, k).iter_rows()}
+            kept = {(q, d) for q, d, _ in shortlist(Run(run), k).iter_rows()}
             for query, docs in run.items():
                 bar = sorted(docs.values(), reverse=True)[min(k, len(docs)) - 1] if docs else 0
                 assert {d for q, d in kept if q == query} == {d for d, score in docs.items() if score >= bar}

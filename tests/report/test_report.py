@@ -156,7 +156,7 @@ def test_rankings_are_those_of_the_library(made, elements, summary):
                     assert (repeats.get(i, 0), i in tied) == (known["repeats"], known["tied"])
                     assert row["scores"][s] is None or row["scores"][s][i] == known["score"]
     assert columns["relevant"] == [
-        sum(g >= 1 for g in comparison.evidence.qrels[q].values()) for q in comparison.query_ids
+        sum(g >= 1 for g in comparison.evidence.qrels.judged[q].values()) for q in comparison.query_ids
     ]
     assert rows[0]["scores"][0] is None  # an ordered list has no scores
 
@@ -167,7 +167,7 @@ def test_every_relevant_document_is_there_with_its_grade(made, elements):
     rows = by_query_shown(json.loads(unpacked(elements, "rankings-0")))
     for query, row in zip(comparison.query_ids, rows, strict=True):
         grades = {names[number]: grade for number, grade in zip(row["numbers"], row["grades"], strict=True)}
-        gold = comparison.evidence.qrels[query]
+        gold = comparison.evidence.qrels.judged[query]
         assert {d: g for d, g in gold.items() if g >= 1}.items() <= grades.items()
         assert {d: g for d, g in grades.items() if g is not None}.items() <= gold.items()
 
@@ -237,7 +237,7 @@ def test_texts_are_cut_and_left_out_within_a_budget(made, monkeypatch):
     kept = [bool(text) for text in piece["texts"]]
     assert told["left_out"] == told["known"] - sum(kept) > 0
     assert sum(len((a + b).encode()) for a, b in zip(piece["titles"], piece["texts"], strict=True)) <= 3000
-    relevant = {d for gold in comparison.evidence.qrels.values() for d, g in gold.items() if g >= 1}
+    relevant = {d for gold in comparison.evidence.qrels.judged.values() for d, g in gold.items() if g >= 1}
     assert all(name in relevant for name, is_kept in zip(piece["ids"], kept, strict=True) if is_kept)
 
 

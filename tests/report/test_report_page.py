@@ -315,7 +315,7 @@ def test_drill_down_shows_both_rankings(made, visit):
     for item in columns.nth(1).locator("ol > li").all():
         kinds = item.locator(".badge").evaluate_all("b => b.flatMap(x => [...x.classList])")
         assert change[item.get_attribute("data-doc")] in kinds
-    grades = comparison.evidence.qrels[query]
+    grades = comparison.evidence.qrels.judged[query]
     for item in columns.nth(0).locator("ol > li").all():
         grade = grades.get(item.get_attribute("data-doc"))
         assert item.locator(".grade").inner_text() == ("unjudged" if grade is None else f"grade {grade}")

@@ -14,8 +14,9 @@ from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.mismatch import only_mismatches
 from ranklens.cli.reading import MatchOptions
 from ranklens.comparison.options import CompareOptions
-from ranklens.data.files.collection import paths_of, with_intents
+from ranklens.data.files.collection import paths_of
 from ranklens.data.files.hashes import Inputs
+from ranklens.data.qrels import Qrels, with_intents
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.options import Description, descriptions
 
@@ -89,14 +90,15 @@ def compare_files(
     bad: dict[str, RankLensError] = {}
     reading = MatchOptions(qrels_format, run_format, list(places or ()), match)
     read = Inputs.of([*inputs(qrels, (), by, intents), *inputs(qrels, (), cluster)])
-    data = with_intents(reading.open(qrels, runs, bad if skip_bad else None), intents)
+    data = reading.open(qrels, runs, bad if skip_bad else None)
+    judgments = data.qrels if intents is None else with_intents(data.qrels, intents)
     for name, error in bad.items():
         warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
-    column, table = _column("by", by, qrels, data.qrels)
-    belonging = _clusters(cluster, qrels, data.qrels)
+    column, table = _column("by", by, qrels, judgments)
+    belonging = _clusters(cluster, qrels, judgments)
     with only_mismatches():
         found = compare(
-            data.qrels,
+            judgments,
             data.runs,
             measures,
             by=column,
@@ -118,7 +120,7 @@ def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -
     return [qrels, *paths_of(runs), table or None, *more]
 
 
-def _clusters(cluster: str | None, qrels: str, judgments: Any) -> Any:
+def _clusters(cluster: str | None, qrels: str, judgments: Qrels) -> Any:
     """The cluster of each query; the name of a column where a golden set has it."""
     from ranklens.comparison.slices import values_of
 
@@ -126,9 +128,9 @@ def _clusters(cluster: str | None, qrels: str, judgments: Any) -> Any:
     return column if table is None else values_of(str(column), table)
 
 
-def _column(option: str, by: str | None, qrels: str, judgments: Any) -> tuple[str | None, str | None]:
+def _column(option: str, by: str | None, qrels: str, judgments: Qrels) -> tuple[str | None, str | None]:
     """The column and the file that holds it; a golden set has columns itself."""
-    if by is None or (":" not in by and hasattr(judgments, "fields")):
+    if by is None or (":" not in by and judgments.fields is not None):
         return by, None
     file, _, column = by.rpartition(":")
     if not file and Path(qrels).is_dir():

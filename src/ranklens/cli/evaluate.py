@@ -15,8 +15,9 @@ from ranklens.cli.output_formats import Format
 from ranklens.cli.reading import MatchOptions
 from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
-from ranklens.data.files.collection import paths_of, with_intents
+from ranklens.data.files.collection import paths_of
 from ranklens.data.files.hashes import Inputs
+from ranklens.data.qrels import with_intents
 from ranklens.errors import InputError, warn
 from ranklens.options import Description
 from ranklens.policy import Policy
@@ -110,11 +111,13 @@ def evaluate(
         if engine is Engine.spark:
             from ranklens.spark.files import open_on_spark
 
-            data = open_on_spark(qrels, runs, reading.qrels_format, reading.run_format, master)
+            gold: object
+            named: Mapping[str, object]
+            gold, named = open_on_spark(qrels, runs, reading.qrels_format, reading.run_format, master)
         else:
             data = reading.open(qrels, runs, each.bad if skip_bad else None)
-        data = with_intents(data, intents)
-        gold = kept(data.qrels) if len(data.runs) > 1 else data.qrels
+            judgments = data.qrels if intents is None else with_intents(data.qrels, intents)
+            gold, named = kept(judgments) if len(data.runs) > 1 else judgments, data.runs
         how: dict[str, Any] = {
             "measures": measures,
             "policy": policy,
@@ -124,11 +127,11 @@ def evaluate(
                 {"columns": reading.columns} if engine is Engine.spark else {}
             ),  # files are read under these names
         }
-        if len(data.runs) == 1:
+        if len(named) == 1:
             with bars.reading(), queries_in_common():
-                each.scores.update((name, score(gold, run, **how)) for name, run in data.runs.items())
+                each.scores.update((name, score(gold, run, **how)) for name, run in named.items())
         else:
-            _score_each(data.runs, lambda run: score(gold, run, **how), each, skip_bad=skip_bad)
+            _score_each(named, lambda run: score(gold, run, **how), each, skip_bad=skip_bad)
         found = {
             name: one.with_texts(texts).with_inputs(Inputs.merged([read, one.inputs]))
             for name, one in each.scores.items()

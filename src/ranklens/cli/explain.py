@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.commands import Argument
@@ -22,6 +22,8 @@ from ranklens.policy import Policy
 from ranklens.process import say_result
 
 if TYPE_CHECKING:
+    from ranklens.data.qrels import Qrels
+    from ranklens.data.run import Run
     from ranklens.report.explanation.explain import Explanation
 
 EXAMPLES = """
@@ -102,7 +104,7 @@ def explain(
     if len(data.runs) > 1:
         raise several(run, data.runs)
     gold, ranked = read_inputs(data.qrels, next(iter(data.runs.values())), policy, match=reading.matching)
-    texts = {**(getattr(gold, "texts", None) or {}), **given}
+    texts = {**gold.texts, **given}
     judged = judgments(gold)["query"].unique()
     query = judged[0] if query is None and len(judged) == 1 else query
     if query is None:
@@ -133,7 +135,7 @@ def _render(found: Explanation, format: Format) -> str:  # noqa: A002
     return found.to_markdown() if format is Format.markdown else found.to_json()
 
 
-def _which_query(measure: str, qrels: Any, run: Any, policy: Policy, texts: Mapping[str, str]) -> str:
+def _which_query(measure: str, qrels: Qrels, run: Run, policy: Policy, texts: Mapping[str, str]) -> str:
     """The queries you most likely want to look at: the lowest, one in the middle, the highest."""
     from ranklens.metrics import parse
     from ranklens.scores.evaluation import evaluate

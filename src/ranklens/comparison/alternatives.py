@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ranklens.comparison.effort import ComparisonSize, obstacle
-from ranklens.data.readers.rankings import Rankings
+from ranklens.data.qrels import Qrels
+from ranklens.data.run import Run
 from ranklens.errors import RankLensWarning
 from ranklens.judging.documents import ranking
 from ranklens.judging.prepared import kept
@@ -20,8 +21,6 @@ from ranklens.stats.corrections import CORRECTIONS_BY_NAME, DEFAULT_CORRECTION
 from ranklens.stats.significance import SIGNIFICANCE_TESTS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ranklens.comparison.comparison import Comparison, Evidence
     from ranklens.judging.judged import Judged
     from ranklens.policy import Policy
@@ -66,20 +65,20 @@ def alternatives(comparison: Comparison) -> Iterator[Alternative]:
 def _of_policies(
     comparison: Comparison, evidence: Evidence, measures: Sequence[Measure]
 ) -> Iterator[Alternative]:
-    gold = kept(evidence.qrels)
+    gold, runs = kept(evidence.qrels), {name: evidence.run(name) for name in evidence.runs}
     plain = [measure for measure in measures if measure.definition.average_ties]
     for kind, setting, policy in _policies(comparison, evidence.policy):
         asked = plain if policy.ties == "average" else measures
         if asked:
             scores = {
                 name: _scored(asked, policy, gold, run, rejudged(comparison.scores[name].judged, policy))
-                for name, run in evidence.runs.items()
+                for name, run in runs.items()
             }
             yield _of_runs(kind, setting, scores, asked, policy)
     policy = replace(evidence.policy, ties="input")
     for setting, best in (("best order of tied documents", True), ("worst order of tied documents", False)):
         scores = {}
-        for name, run in evidence.runs.items():
+        for name, run in runs.items():
             judged = settled(comparison.scores[name].judged, best=best) if _is_plain(measures) else None
             ordered = run if judged is not None else _settled(gold, run, evidence.policy, best=best)
             scores[name] = _scored(measures, policy, gold, ordered, judged)
@@ -109,7 +108,7 @@ def _policies(comparison: Comparison, policy: Policy) -> Iterator[tuple[str, str
 
 
 def _scored(
-    measures: Sequence[Measure], policy: Policy, gold: Any, run: Any, judged: Judged | None
+    measures: Sequence[Measure], policy: Policy, gold: Qrels, run: Run, judged: Judged | None
 ) -> Scores:
     """A run under another policy; it is read again only where what is judged does not say enough."""
     if judged is not None and _is_plain(measures):
@@ -131,18 +130,18 @@ def _of_runs(
     return Alternative(kind, setting, scores, names)
 
 
-def _settled(gold: Any, run: Any, policy: Policy, *, best: bool) -> pl.DataFrame | Rankings:
+def _settled(gold: Qrels, run: Run, policy: Policy, *, best: bool) -> Run:
     """The run with tied documents by grade, the highest first or last; an unjudged document is not relevant."""
     import polars as pl
 
-    if isinstance(run, Rankings):
+    if run.further:
         return run  # ordered lists, in which nothing ties
     plain = replace(policy, judged_only=False, depth=None, ties="descending")
     rows = ranking(gold, run, plain).with_columns(pl.col("grade").fill_null(0))
     first = pl.col("rank").min().over("query", "score")  # where the tied documents begin
     keys = ["query", first, "grade"]
     order = rows.sort(keys, descending=[False, False, best], maintain_order=True)
-    return order.select("query", "doc", "score")
+    return Run(order.select("query", "doc", "score"))
 
 
 def _varied(measure: Measure) -> Iterator[Measure]:

@@ -21,12 +21,13 @@ from ranklens.comparison.options import CompareArguments, CompareOptions, Compar
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
-from ranklens.data.files.collection import Bad, Collection, is_path, open_collection
+from ranklens.data.files.collection import Bad, Collection, open_collection
 from ranklens.data.files.hashes import Inputs
 from ranklens.data.files.systems import nameless, names_in
 from ranklens.data.readers import frames
-from ranklens.data.readers.golden_and_logs import Golden, Log
 from ranklens.data.readers.names import Names
+from ranklens.data.readers.objects import is_path
+from ranklens.data.run import Run
 from ranklens.errors import InputError, nearest, warn
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.prepared import kept
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ranklens.data.matching.rules import Matching
+    from ranklens.data.qrels import Qrels
+    from ranklens.data.readers.golden_and_logs import Entry
     from ranklens.metrics import Measure
     from ranklens.policy import Policy
     from ranklens.stats import Clusters
@@ -115,12 +118,12 @@ def compare(
         raise InputError(
             f"{next(iter(rankings))} is a run, but there are no judgments to score it with; pass qrels."
         )
-    data = open_collection(qrels if rankings else None, rankings, names=Names.of(columns, match)).with_logs()
+    data = open_collection(qrels if rankings else {}, rankings, names=Names.of(columns, match)).with_logs()
     if match is not None:
         data = _matched(data, chosen, match)
     if (
         asked.queries is None
-        and isinstance(data.qrels, Golden)
+        and data.qrels.fields is not None
         and (isinstance(asked.by, str) or isinstance(asked.clusters, str))
     ):
         asked = replace(asked, queries=data.qrels.fields)
@@ -131,13 +134,14 @@ def compare(
     found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
     read = Inputs.merged([judgments, *(opened[name] for name in given), found.inputs])
     evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
-    logs = {name: run for name, run in data.runs.items() if isinstance(run, Log)}
     belonging = None if teams is None else teams_of(teams, found.systems)
     if save:
         from ranklens.scores.history import saving
 
         saving.save(found.scores, save, "compare", asdict(settings))
-    return replace(found, evidence=evidence, inputs=read, told=tuple(said), teams=belonging, **_logged(logs))
+    return replace(
+        found, evidence=evidence, inputs=read, told=tuple(said), teams=belonging, **_logged(data.runs)
+    )
 
 
 def _are_kept_on_spark(runs: object) -> bool:
@@ -193,18 +197,20 @@ def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:
     return Collection(gold, {name: run for name, (_, run) in pairs.items()})
 
 
-def _logged(logs: Mapping[str, Log]) -> dict[str, Any]:
+def _logged(runs: Mapping[str, object]) -> dict[str, Any]:
     """What logs say besides rankings: how long each request took, what all of them took, and what failed."""
+    logs = {name: run for name, run in runs.items() if isinstance(run, Run) and run.entries is not None}
 
-    def told(what: str) -> dict[str, list[float]]:
-        found = {name: [getattr(entry, what) for entry in log.entries.values()] for name, log in logs.items()}
-        known = {name: [one for one in values if one is not None] for name, values in found.items()}
+    def amounts(of: Callable[[Entry], float | None]) -> dict[str, list[float]]:
+        entries = {name: (log.entries or {}).values() for name, log in logs.items()}
+        known = {name: [one for one in map(of, all_) if one is not None] for name, all_ in entries.items()}
         return {name: values for name, values in known.items() if values}
 
+    spent = {"tokens": amounts(lambda entry: entry.tokens), "cost": amounts(lambda entry: entry.cost)}
     return {
-        "latencies": told("seconds") or None,
+        "latencies": amounts(lambda entry: entry.seconds) or None,
         "spent": {
-            what: {name: sum(all_) for name, all_ in told(what).items()} for what in SPENT if told(what)
+            what: {name: sum(values) for name, values in spent[what].items()} for what in SPENT if spent[what]
         },
         "errors": {name: log.failed for name, log in logs.items() if log.failed},
     }
@@ -301,7 +307,7 @@ def _named(settings: Settings, pairs: Pairs) -> Settings:
 
 
 def _evaluated(
-    qrels: Any,
+    qrels: Qrels,
     runs: Mapping[str, object],
     measures: str | Measure | Sequence[str | Measure],
     policy: Policy,

@@ -11,7 +11,8 @@ from ranklens.comparison import wording
 from ranklens.comparison.alignment import Aligned, Quantity
 from ranklens.comparison.settings import fewest_queries
 from ranklens.data.files.hashes import NO_INPUTS, Inputs
-from ranklens.data.readers.golden_and_logs import Golden, Log
+from ranklens.data.qrels import Qrels
+from ranklens.data.run import Run, read_run
 from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.stats import queries_needed
 from ranklens.words import counted
@@ -42,19 +43,21 @@ _NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was compared: judgments (read, if they were given as a file) and rankings as given, to look at."""
+    """What was compared: judgments, and rankings, which large files hold until somebody looks at them."""
 
-    qrels: Any
-    runs: Mapping[str, Any]
+    qrels: Qrels
+    runs: Mapping[str, object]
     policy: Policy
+
+    def run(self, system: str) -> Run:
+        """The rankings of a system."""
+        return read_run(self.runs[system], self.qrels)
 
     @property
     def texts(self) -> Mapping[str, str]:
         """The questions, if a golden set or a log says them."""
-        found: dict[str, str] = {}
-        for source in (*self.runs.values(), self.qrels):
-            found |= source.texts if isinstance(source, (Golden, Log)) else {}
-        return found
+        read = [run.texts for run in self.runs.values() if isinstance(run, Run)]
+        return {query: text for texts in (*read, self.qrels.texts) for query, text in texts.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,6 +116,6 @@ def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
 
 
 def _ranks(evidence: Evidence, query: str, name: str, gold: pl.DataFrame) -> dict[str, int]:
-    run = evidence.runs[name]
+    run = evidence.run(name)
     found = with_further(ranking(evidence.qrels, run, evidence.policy, queries=[query]), run, gold)
     return dict(found.select("doc", "rank").iter_rows())

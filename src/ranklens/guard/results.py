@@ -67,7 +67,7 @@ def records_of(
             last = one, digests
         wanted = one.with_measures([with_rel(measure, one.policy.rel) for measure in measures])
         found[str(name)] = Record.of(wanted, str(name), digests=digests)
-        fields = fields or getattr(one.sources.qrels if one.sources is not None else None, "fields", None)
+        fields = fields or (one.sources.read(one.policy)[0].fields if one.sources is not None else None)
     if not found:
         raise InputError("There are no results to check.")
     return Measured(found, fields)

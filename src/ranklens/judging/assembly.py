@@ -6,16 +6,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.arrays import BoolArray
-from ranklens.data.files.collection import is_path
 from ranklens.data.files.forking import polars_is_used
+from ranklens.data.qrels import Dicts, Id, Qrels
 from ranklens.data.readers import frames
 from ranklens.data.readers.judgments import Judgments
-from ranklens.data.readers.rankings import Rankings
+from ranklens.data.readers.objects import is_large_file
+from ranklens.data.run import Run
 from ranklens.errors import (
     InPython,
     MismatchWarning,
@@ -29,15 +30,14 @@ from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts, from_prepared
 from ranklens.judging.gold import Ideal
 from ranklens.judging.hits import Hits
-from ranklens.judging.inputs import NOTHING, Facts, facts, read_inputs
+from ranklens.judging.inputs import NOTHING, Facts, Sources, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
 from ranklens.judging.mismatch import documents_mismatch, nothing_in_common, queries_mismatch
-from ranklens.judging.prepared import PreparedJudgments, index_of
+from ranklens.judging.prepared import Index, PreparedJudgments, index_of
 from ranklens.judging.standing import Standings, in_order
 from ranklens.policy import Policy, make_policy
 
 if TYPE_CHECKING:
-    import polars as pl
     from typing_extensions import Unpack
 
     from ranklens.data.matching.rules import Matching
@@ -53,8 +53,8 @@ NOTHING_JUDGED = "No query is judged, so there is nothing to average."
 
 
 def judge(
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: object,
     policy: Policy | None = None,
     *,
     columns: Mapping[str, str] | None = None,
@@ -77,44 +77,61 @@ def judge(
     >>> judged.hits.rank, judged.hits.grade  # a and b tie: document ids in descending order, as trec_eval
     (array([2, 3]), array([1., 2.]))
     """
-    policy = make_policy(policy, options)
-    given = qrels, run  # files are read again, rather than kept in memory
-    qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
-    source = given if columns is None and match is None else (qrels, run)
-    known = facts(qrels, run, abstain_below)
-    if isinstance(qrels, Judgments):
-        return _judge_details(qrels, run, policy, known, source)
-    if isinstance(run, (dict, Mapping)):  # dict first: to ask an abstract class takes longer
-        gold = qrels if isinstance(qrels, (dict, Mapping)) else _as_dicts(qrels)
-        index = index_of(qrels)
-        found = (
-            from_dicts(gold, run, policy) if index is None else from_prepared(index.for_dicts, run, policy)
-        )
-        judged = assemble(found, policy, known, source=source, further=_further(gold, run, found.queries))
-        if not len(judged.hits):
-            _hint_at_chunks(gold, run)
-        return judged
-    from ranklens.data.files.pieces import tables_of
-    from ranklens.data.files.streams import TableStream
-    from ranklens.judging.tables import from_frames
+    return judge_given(qrels, run, make_policy(policy, options), columns, match, abstain_below)[0]
+
+
+def judge_given(
+    qrels: object,
+    run: object,
+    policy: Policy,
+    columns: Mapping[str, str] | None = None,
+    match: Matching | None = None,
+    abstain_below: float | None = None,
+) -> tuple[Judged, Sources]:
+    """:func:`judge`, and what to look at later."""
+    gold, ranked = read_inputs(qrels, run, policy, columns=columns, match=match)
+    held = None if is_large_file(qrels) or is_large_file(run) else (gold, ranked)
+    sources = Sources(qrels, run, columns, match, held=held)
+    known = facts(gold, ranked, abstain_below)
+    if gold.beyond_grades is not None:
+        return _judge_details(gold.beyond_grades, ranked, policy, known, sources), sources
+    if ranked.by_query is not None:
+        return _judge_dicts(gold, ranked, ranked.by_query, policy, known, sources), sources
+    from ranklens.judging.tables import from_tables
 
     polars_is_used()
-    tables = tables_of(run)
     try:
-        few = None if isinstance(tables, TableStream) else _few(qrels, tables[0], policy)
-        found = from_frames(qrels, tables, policy, None) if few is None else few
+        found = _few(gold, ranked, policy) or from_tables(gold, ranked.tables, policy)
     except RankLensError as error:
-        _name_file(error, *given)
+        _name_file(error, qrels, run)
         raise
-    once = isinstance(tables, TableStream) and tables.once
-    del qrels, run, tables  # which may be large, and were read here
-    return assemble(found, policy, known, source=None if once else source)
+    can_be_read_again = ranked.can_be_read_again
+    del qrels, run, gold, ranked, held  # which may be large
+    return assemble(found, policy, known, source=sources if can_be_read_again else None), sources
 
 
-def _further(gold: Mapping[Any, Any], run: Mapping[Any, Any], queries: Sequence[str]) -> Hits | None:
-    """The passages that retrieved items hold besides the one that they are listed under; None without any."""
-    if not isinstance(run, Rankings) or not run.further:
-        return None
+def _judge_dicts(
+    qrels: Qrels, run: Run, rankings: Dicts, policy: Policy, known: Facts, sources: Sources
+) -> Judged:
+    gold = _as_dicts(qrels)
+    found = _from_dicts(gold, index_of(qrels), rankings, policy)
+    further = _further(gold, run, found.queries) if run.further else None
+    judged = assemble(found, policy, known, source=sources, further=further)
+    if not len(judged.hits):
+        _hint_at_chunks(gold, rankings)
+    return judged
+
+
+def _from_dicts(gold: Dicts, index: Index | None, rankings: Dicts, policy: Policy) -> Standings:
+    return (
+        from_dicts(gold, rankings, policy)
+        if index is None
+        else from_prepared(index.for_dicts, rankings, policy)
+    )
+
+
+def _further(gold: Dicts, run: Run, queries: Sequence[str]) -> Hits:
+    """The passages that retrieved items hold besides the one that they are listed under."""
     rows = [
         (number, rank, float(gold[query][passage]))
         for number, query in enumerate(queries)
@@ -128,64 +145,63 @@ def _further(gold: Mapping[Any, Any], run: Mapping[Any, Any], queries: Sequence[
     return Hits(number.astype(np.int64), rank.astype(np.int64), grade.astype(np.float64), len(queries))
 
 
-def _as_dicts(qrels: Any) -> Mapping[Any, Any]:
+def _as_dicts(qrels: Qrels) -> Dicts:
+    if isinstance(qrels.judged, Mapping):
+        return qrels.judged
     polars_is_used()
-    return frames.by_query(frames.qrels_frame(qrels))
+    return frames.by_query(qrels.judged)
 
 
-def _name_file(error: RankLensError, qrels: Any, run: Any) -> None:
+def _name_file(error: RankLensError, qrels: object, run: object) -> None:
     """Say in which file something is wrong, where only judgments or run are named."""
     for what, source in (("qrels", qrels), ("run", run)):
-        if error.path is None and is_path(source) and str(error).startswith(f"{what}: "):
+        if (
+            error.path is None
+            and isinstance(source, (str, os.PathLike))
+            and str(error).startswith(f"{what}: ")
+        ):
             error.path = os.fspath(source)
 
 
-def _few(qrels: Any, run: pl.DataFrame, policy: Policy) -> Standings | None:
+def _few(qrels: Qrels, run: Run, policy: Policy) -> Standings | None:
     """A few rows judged as dicts, for which tables would take longer than the rows; None where there are many, or anything unusual."""
-    if len(run) > _FEW_ROWS:
+    if run.table is None or len(run.table) > _FEW_ROWS:
         return None
-    index = index_of(qrels)
-    gold: Any = qrels
-    if index is None and not isinstance(qrels, Mapping):
-        judged = frames.qrels_frame(qrels)
+    index, judged = index_of(qrels), qrels.judged
+    if index is not None or isinstance(judged, Mapping):
+        gold = qrels.by_query
+    else:
         gold = frames.as_dicts(judged) if len(judged) <= _FEW_ROWS else None
-    ranked = None if gold is None else frames.as_dicts(run)
-    if ranked is None:
+    rankings = None if gold is None else frames.as_dicts(run.table)
+    if gold is None or rankings is None:
         return None
-    return (
-        from_dicts(gold, ranked, policy) if index is None else from_prepared(index.for_dicts, ranked, policy)
-    )
+    return _from_dicts(gold, index, rankings, policy)
 
 
-def _judge_details(
-    qrels: Judgments, run: Any, policy: Policy, known: Facts, source: tuple[Any, Any]
-) -> Judged:
+def _judge_details(qrels: Judgments, run: Run, policy: Policy, known: Facts, sources: Sources) -> Judged:
     """The same where judgments know more than a grade."""
     from ranklens.judging.enriched import stand
 
     def rank(numbers: PreparedJudgments) -> Standings:
-        if isinstance(run, Mapping):
-            return from_dicts(numbers.index.for_dicts, run, policy)
-        from ranklens.data.files.pieces import tables_of
-        from ranklens.judging.tables import from_frames
+        if run.by_query is not None:
+            return from_dicts(numbers.index.for_dicts, run.by_query, policy)
+        from ranklens.judging.tables import from_tables
 
-        return from_frames(numbers, tables_of(run), policy, None)
+        return from_tables(Qrels(numbers), run.tables, policy)
 
     found, details = stand(qrels, policy, rank)
     if qrels.documents is not None:
         from ranklens.judging.listing import listing
 
-        details = replace(details, listing=listing(qrels, run, policy, found.queries))
+        details = replace(details, listing=listing(Qrels(qrels), run, policy, found.queries))
     further = None
-    if isinstance(run, Rankings) and run.further:
-        further, details = (
-            _further(qrels, run, found.queries),
-            details.with_further(found.queries, run.further),
-        )
-    return assemble(found, policy, known, details, source, further)
+    if run.further:
+        further = _further(qrels, run, found.queries)
+        details = details.with_further(found.queries, run.further)
+    return assemble(found, policy, known, details, sources, further)
 
 
-def _hint_at_chunks(qrels: Mapping[Any, Any], run: Mapping[Any, Any]) -> None:
+def _hint_at_chunks(qrels: Dicts, run: Dicts) -> None:
     """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
     from ranklens.data.matching.rules import chunk_separator  # most calls need none
 
@@ -216,7 +232,7 @@ def assemble(
     policy: Policy,
     known: Facts = NOTHING,
     details: Details | None = None,
-    source: tuple[Any, Any] | None = None,
+    source: Sources | None = None,
     further: Hits | None = None,
 ) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
@@ -322,7 +338,7 @@ def _mismatch(found: Standings, policy: Policy, known: Facts) -> MismatchWarning
     return queries_mismatch(missing, others, len(found.queries), policy) if missing and others else None
 
 
-def not_in_the_run(lacking: int, first: Any, odd: MismatchWarning | None = None) -> PolicyError:
+def not_in_the_run(lacking: int, first: Id, odd: MismatchWarning | None = None) -> PolicyError:
     """The error for judged queries that a run lacks, where none may be missing; ``odd`` says of ids that do not match."""
     return PolicyError(
         f"{odd} " if odd else "",
@@ -337,7 +353,7 @@ def not_in_the_run(lacking: int, first: Any, odd: MismatchWarning | None = None)
 
 
 def none_is_judged(
-    judged: Any, retrieved: Any, hint: str = " Do the document ids have the same format?"
+    judged: Id, retrieved: Id, hint: str = " Do the document ids have the same format?"
 ) -> str:
     """The warning for a run without any judged document, with a document of each."""
     return (

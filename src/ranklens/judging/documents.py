@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ranklens.data.files.collection import read_pair
-from ranklens.data.readers import frames, mappings
-from ranklens.data.readers.rankings import Rankings
+from ranklens.data.qrels import Id, read_qrels
+from ranklens.data.readers import mappings
+from ranklens.data.readers.names import Names
+from ranklens.data.run import Run, read_run
 from ranklens.judging.order import (
     best_of_each,
     nan_last,
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 
 def ranking(
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: object,
     policy: Policy | None = None,
     *,
     queries: Collection[str] | None = None,
@@ -47,20 +48,21 @@ def ranking(
     [(1, 'x', None, 1), (2, 'a', 2.0, 0)]
     """
     policy = make_policy(policy, options)
-    qrels, run = read_pair(qrels, run)
-    gold = judgments(qrels, columns=columns)
+    names = Names.of(columns)
+    read = read_qrels(qrels, names)
+    gold = judgments(read)
     wanted = _wanted(gold["query"], queries)
-    rows = _run_rows(run, wanted, columns).with_row_index("row")
+    rows = _run_rows(read_run(run, read, names), wanted).with_row_index("row")
     rows = _in_order(_once_each(rows, policy), wanted, policy)
     rows = rows.join(gold, on=["query", "doc"], how="left", maintain_order="left")
     return _cut(rows, policy).select("query", "rank", "doc", "score", "grade", "tied", "repeats")
 
 
-def with_further(rows: pl.DataFrame, run: Any, gold: pl.DataFrame) -> pl.DataFrame:
+def with_further(rows: pl.DataFrame, run: Run, gold: pl.DataFrame) -> pl.DataFrame:
     """The rows of :func:`ranking`, and below each item one for every further passage that it holds, at the same rank."""
     import polars as pl
 
-    if not isinstance(run, Rankings) or not run.further:
+    if not run.further:
         return rows
     held = [
         (query, doc, passage)
@@ -76,7 +78,7 @@ def with_further(rows: pl.DataFrame, run: Any, gold: pl.DataFrame) -> pl.DataFra
     return both.sort("row", maintain_order=True).drop("row")
 
 
-def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+def judgments(qrels: object, *, columns: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Judgments of any shape as a table ``query, doc, grade``; of a repeated document the highest grade.
 
     >>> judgments({"q": {"a"}}).rows()
@@ -84,13 +86,14 @@ def judgments(qrels: Any, *, columns: Mapping[str, str] | None = None) -> pl.Dat
     """
     import polars as pl
 
-    if isinstance(qrels, Mapping):
-        rows = _rows(mappings.judgments(qrels).by_query)
+    judged = read_qrels(qrels, Names.of(columns)).judged
+    if isinstance(judged, Mapping):
+        rows = _rows(mappings.judgments(judged).by_query)
         table = pl.DataFrame(
             rows, schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64}, orient="row"
         )
     else:
-        table = frames.qrels_frame(qrels, columns)
+        table = judged
     first = table.select("query").with_row_index("number").unique("query", keep="first")
     kept = best_of_each(table, ["query", "doc"], "grade").join(first, on="query", maintain_order="left")
     return kept.sort("number", maintain_order=True).drop("number")
@@ -116,29 +119,29 @@ def _rows(by_query: mappings.ByQuery) -> list[tuple[str, str, float]]:
     ]
 
 
-def _run_rows(run: Any, wanted: pl.Series, columns: Mapping[str, str] | None) -> pl.DataFrame:
+def _run_rows(run: Run, wanted: pl.Series) -> pl.DataFrame:
     """The rows ``query, doc, score`` of the wanted queries, repeated documents included."""
     import polars as pl
 
     schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
-    if isinstance(run, Mapping):
+    if run.by_query is not None:
         kept = set(wanted.to_list())
         queries: list[str] = []
         documents: list[str] = []
         scores: list[float] = []
-        for query, docs in run.items():
+        for query, docs in run.by_query.items():
             if str(query) in kept:
                 names, numbers = _listed(query, docs)
                 queries += [str(query)] * len(names)
                 documents += names
                 scores += numbers
         return pl.DataFrame({"query": queries, "doc": documents, "score": scores}, schema=schema)
-    tables = run if hasattr(run, "tables") else [frames.run_frame(run, columns)]
-    parts = [table.filter(pl.col("query").is_in(wanted.implode())).select(list(schema)) for table in tables]
+    some = pl.col("query").is_in(wanted.implode())
+    parts = [table.filter(some).select(list(schema)) for table in run.tables]
     return pl.concat([pl.DataFrame(schema=schema), *parts])
 
 
-def _listed(query: Any, docs: Any) -> tuple[list[str], list[float]]:
+def _listed(query: Id, docs: Any) -> tuple[list[str], list[float]]:
     """One ranking of any shape with its repeated documents, which :mod:`ranklens.data.readers.mappings` drops."""
     docs = list(docs) if isinstance(docs, Iterator) else docs
     mappings.rankings({query: docs})  # refuses what is not a ranking
@@ -150,7 +153,7 @@ def _listed(query: Any, docs: Any) -> tuple[list[str], list[float]]:
     return [str(doc) for doc in items], [-float(i) for i in range(len(items))]
 
 
-def _score(query: Any, doc: Any, given: Any) -> float:
+def _score(query: Id, doc: Id, given: object) -> float:
     score = mappings.as_number(given)
     if score is None:
         raise not_a_number("run", "score", query, doc, given)

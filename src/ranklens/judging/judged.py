@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ranklens.data.readers.golden_and_logs import Question
     from ranklens.judging.details import Details
+    from ranklens.judging.inputs import Sources
     from ranklens.upward import Measure, Scores
 
 
@@ -94,7 +95,7 @@ class Judged:
     # The ideal of prepared judgments, with what was made of it.
     _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
     # Judgments and run, for the few measures that look at documents nobody judged.
-    _source: tuple[Any, Any] | None = field(default=None, repr=False, compare=False)
+    _source: Sources | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -197,7 +198,7 @@ class Judged:
         return 0 if self.ties is None else self.ties.reaching(k)
 
     @property
-    def source(self) -> tuple[Any, Any] | None:
+    def source(self) -> Sources | None:
         """The judgments and the run that were judged, where they can be read again."""
         return self._source
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
-from ranklens.data.readers.judgments import Judgments
+from ranklens.data.qrels import Id, Qrels
+from ranklens.data.run import Run
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
 
@@ -45,7 +45,7 @@ class Listing:
         kept = self.rank <= k
         return replace(self, query=self.query[kept], rank=self.rank[kept], doc=self.doc[kept])
 
-    def without(self, junk: Mapping[str, Collection[Any]], queries: Sequence[str]) -> Listing:
+    def without(self, junk: Mapping[str, Collection[Id]], queries: Sequence[str]) -> Listing:
         """The same after junk is taken out: what is below it moves up."""
         out = {(query, str(doc)) for query in queries for doc in junk.get(query, ())}
         pairs = zip(self.query.tolist(), self.doc.tolist(), strict=True)
@@ -83,7 +83,7 @@ class Listing:
         return self.sum(values) / (self.share * np.maximum(count, 1))
 
 
-def listing(qrels: Any, run: Any, policy: Policy, queries: Sequence[str]) -> Listing:
+def listing(qrels: Qrels, run: Run, policy: Policy, queries: Sequence[str]) -> Listing:
     """The rankings of these queries."""
     from ranklens.judging.documents import ranking
 
@@ -100,6 +100,5 @@ def listing(qrels: Any, run: Any, policy: Policy, queries: Sequence[str]) -> Lis
         np.array(doc, np.int64),
         list(names),
     )
-    if not isinstance(qrels, Judgments) or not qrels.junk:
-        return found
-    return found.without({str(query): docs for query, docs in qrels.junk.items()}, queries)
+    junk = None if qrels.beyond_grades is None else qrels.beyond_grades.junk
+    return found.without({str(query): docs for query, docs in junk.items()}, queries) if junk else found

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ranklens import words
-from ranklens.data.files.collection import read_judgments
+from ranklens.data.qrels import Dicts, Id, Prepared, Qrels, read_qrels
 from ranklens.data.readers import frames, mappings
 from ranklens.data.readers.golden_and_logs import Golden
 from ranklens.data.readers.judgments import Judgments
 from ranklens.data.readers.names import Names
-from ranklens.errors import InputError
 from ranklens.judging.gold import GoldDicts
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.judging.segments import Gold
+
 
 class Index:
     """What judging needs of judgments, made when the first run asks for it: dicts for dicts, a table for tables."""
 
-    def __init__(self, source: Mapping[Any, Any] | pl.DataFrame, *, copies: bool = True) -> None:
+    def __init__(self, source: Dicts | pl.DataFrame, *, copies: bool = True) -> None:
         self.source, self._copies = source, copies
-        self.for_tables: Any = None  # kept by ranklens.judging.tables
+        self.for_tables: Gold | None = None  # kept by ranklens.judging.tables
 
     @classmethod
     def of(cls, gold: GoldDicts) -> Index:
@@ -46,7 +46,7 @@ class Index:
         return found
 
 
-class PreparedJudgments(Mapping[Any, Mapping[Any, float]]):
+class PreparedJudgments(Prepared, Mapping[Id, Mapping[Id, float]]):
     """Judgments that were prepared with :func:`judgments`: ``{query: {document: grade}}``, for reading."""
 
     def __init__(self, index: Index) -> None:
@@ -57,10 +57,10 @@ class PreparedJudgments(Mapping[Any, Mapping[Any, float]]):
         """Whether these are plainly no scores, which somebody may pass by mistake."""
         return isinstance(self.index.source, Mapping) and self.index.for_dicts.are_whole
 
-    def __getitem__(self, query: Any) -> Mapping[Any, float]:
+    def __getitem__(self, query: Id) -> Mapping[Id, float]:
         return self.index.for_dicts.given.by_query[query]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Id]:
         return iter(self.index.for_dicts.queries)
 
     def __len__(self) -> int:
@@ -71,14 +71,14 @@ class PreparedJudgments(Mapping[Any, Mapping[Any, float]]):
         return f"PreparedJudgments({len(gold.queries):,} queries, {gold.documents:,} judged documents)"
 
 
-class PreparedGolden(Golden):
+class PreparedGolden(Prepared, Golden):
     """A golden set that was prepared."""
 
     index: Index
 
 
 def judgments(
-    qrels: Any, *, columns: Mapping[str, str] | None = None
+    qrels: object, *, columns: Mapping[str, str] | None = None
 ) -> PreparedJudgments | PreparedGolden | Judgments:
     """Read and index judgments once, to evaluate many runs against them.
 
@@ -95,45 +95,32 @@ def judgments(
     """
     if isinstance(qrels, (PreparedJudgments, PreparedGolden)):
         return qrels
-    found = read_judgments(qrels, Names.of(columns, None))
-    if isinstance(found, Judgments):
-        return found.prepared(copies=True)
-    if isinstance(found, Golden):
-        golden = PreparedGolden(found, found.questions, found.unanswerable, found.fields)
+    judged = read_qrels(qrels, Names.of(columns, None)).judged
+    if isinstance(judged, Judgments):
+        return judged.prepared(copies=True)
+    if isinstance(judged, Golden):
+        golden = PreparedGolden(judged, judged.questions, judged.unanswerable, judged.fields)
         golden.index = Index(golden)
         _ = golden.index.for_dicts
         return golden
-    check_kind("qrels", found)
-    index = Index(found if isinstance(found, Mapping) else frames.qrels_frame(found))
-    if isinstance(found, Mapping):
+    index = Index(judged)
+    if isinstance(judged, Mapping):
         _ = index.for_dicts
     return PreparedJudgments(index)
 
 
-def check_kind(what: str, value: Any) -> None:
-    """Refuse what is neither a dict, a table nor a run of pieces."""
-    if isinstance(value, (dict, Mapping)) or frames.is_frame(value) or hasattr(value, "tables"):
-        return
-    if isinstance(value, (list, tuple)) and not value:
-        raise InputError(f"{what} is an empty {type(value).__name__}: there is nothing to read.")
-    by_place = isinstance(value, (list, tuple)) or hasattr(value, "__array__")
-    raise InputError(
-        f"{what} is {words.kind(value)}; pass a dict by query, a Polars, pandas or Arrow table, a list of records or rows, or a path."
-        + (" If it has one entry for each query, in order, pass dict(enumerate(…))." if by_place else "")
-    )
-
-
-def kept(qrels: Any) -> Any:
+def kept(qrels: Qrels) -> Qrels:
     """The same judgments, indexed once for all runs of a call; a golden set stays what it is."""
-    if isinstance(qrels, (PreparedJudgments, Golden)):
+    judged = qrels.judged
+    if isinstance(judged, (PreparedJudgments, Golden)):
         return qrels
-    if isinstance(qrels, Judgments):
-        return qrels.prepared()
-    if isinstance(qrels, Mapping):
-        return PreparedJudgments(Index(qrels, copies=False))
-    return PreparedJudgments(Index(frames.qrels_frame(qrels))) if frames.is_frame(qrels) else qrels
+    prepared = (
+        judged.prepared() if isinstance(judged, Judgments) else PreparedJudgments(Index(judged, copies=False))
+    )
+    return replace(qrels, judged=prepared)
 
 
-def index_of(qrels: Any) -> Index | None:
+def index_of(qrels: Qrels) -> Index | None:
     """The index of judgments that were prepared."""
-    return qrels.index if isinstance(qrels, (PreparedJudgments, PreparedGolden)) else None
+    judged = qrels.judged
+    return judged.index if isinstance(judged, (PreparedJudgments, PreparedGolden)) else None

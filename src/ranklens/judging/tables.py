@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.arrays import IntArray
 from ranklens.data.files.streams import TableStream
-from ranklens.data.readers import frames, mappings
+from ranklens.data.qrels import Dicts, Qrels
+from ranklens.data.readers import mappings
 from ranklens.judging.gold import grades
 from ranklens.judging.grouped import in_order
 from ranklens.judging.judged import Applied
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def from_frames(qrels: Any, run: Tables, policy: Policy, columns: Mapping[str, str] | None) -> Standings:
+def from_tables(qrels: Qrels, run: Tables, policy: Policy) -> Standings:
     """The places of the judged documents in a run: tables with the columns query, doc and score, one after the other."""
-    gold, repeated_gold = _indexed(qrels, policy, columns)
+    gold, repeated_gold = _indexed(qrels, policy)
     once = isinstance(run, TableStream) and run.once
     walk = (None if once else in_order(run, gold, policy)) or scattered(run, gold, policy)
     parts = walk.parts
@@ -84,12 +85,17 @@ def _tie_groups(parts: Sequence[Part], rank: IntArray) -> tuple[IntArray, IntArr
     return np.concatenate(start), np.concatenate(size)
 
 
-def _indexed(qrels: Any, policy: Policy, columns: Mapping[str, str] | None) -> tuple[Gold, int]:
-    """The index of what :func:`_judgments` finds, and how many repeated documents it lacks; kept where judgments are prepared."""
+def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
+    """The index of all judgments, and how many repeated documents it lacks; kept where judgments are prepared."""
     index = index_of(qrels)
     if index is not None and index.for_tables is not None:
         return index.for_tables, 0
-    queries, table, repeated = _judgments(qrels if index is None else index.source, policy, columns)
+    judged = qrels.judged if index is None else index.source
+    queries, table, repeated = (
+        _judgments_of_dicts(judged, policy)
+        if isinstance(judged, Mapping)
+        else (*_judgments_of_table(judged), 0)
+    )
     gold = Gold.hashed(queries, table)
     if gold is None:
         table, dropped = _highest_grades(queries, table, policy)
@@ -99,16 +105,7 @@ def _indexed(qrels: Any, policy: Policy, columns: Mapping[str, str] | None) -> t
     return gold, repeated
 
 
-def _judgments(
-    qrels: Any, policy: Policy, columns: Mapping[str, str] | None
-) -> tuple[list[str], pl.DataFrame, int]:
-    """All judged queries, a table ``q, doc, grade`` sorted by query, and how many repeated documents lists of them had."""
-    if isinstance(qrels, Mapping):
-        return _judgments_of_dicts(qrels, policy)
-    return *_judgments_of_table(frames.qrels_frame(qrels, columns)), 0
-
-
-def _judgments_of_dicts(qrels: Mapping[Any, Any], policy: Policy) -> tuple[list[str], pl.DataFrame, int]:
+def _judgments_of_dicts(qrels: Dicts, policy: Policy) -> tuple[list[str], pl.DataFrame, int]:
     import polars as pl
 
     given = mappings.judgments(qrels)

@@ -396,10 +396,9 @@ class Surveyed(Richer):
                 f"{name} looks at documents that nobody judged: pass a run that can be read twice, such as a dict, a table or a file."
             )
         from ranklens.judging.documents import judgments
-        from ranklens.judging.inputs import read_inputs
         from ranklens.judging.listing import listing
 
-        qrels, run = read_inputs(*judged.source, judged.policy)
+        qrels, run = judged.source.read(judged.policy)
         place = {query: i for i, query in enumerate(dict.fromkeys(judged.queries))}
         whole = listing(qrels, run, judged.policy, list(place))
         # The same query may be there several times, down to different ranks.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ranklens.data.files import formats
-from ranklens.data.files.collection import RunFile, open_collection
+from ranklens.data.files.collection import open_collection
 from ranklens.data.files.streams import TableStream
+from ranklens.data.qrels import Qrels
+from ranklens.data.run import Run, read_run
 from ranklens.errors import MismatchWarning, hearing
 from ranklens.judging.assembly import judge
 from ranklens.metrics.formulas.counts import judged_share
@@ -56,13 +58,22 @@ def lint(
     document ids, candidates that look sampled, and the share of unjudged documents.
     """
     data = open_collection(qrels, {"run": run}, qrels_format, run_format)
-    opened = data.runs["run"]
-    ranked = opened.read(ranks=True) if isinstance(opened, RunFile) else opened
-    rows = [*_judgments(formats.as_table(data.qrels, "grade")), *_rows(ranked)]
-    if isinstance(ranked, TableStream):
-        ranked = ranked.then(lambda table: table.select("query", "doc", "score"))
+    ranked = read_run(data.runs["run"], data.qrels, ranks=True)
+    rows = [*_judgments(formats.as_table(data.qrels.judged, "grade")), *_rows(ranked)]
     reported = {finding.kind for finding in rows}
-    return rows + [finding for finding in _together(data.qrels, ranked) if finding.kind not in reported]
+    together = _together(data.qrels, _for_judging(ranked))
+    return rows + [finding for finding in together if finding.kind not in reported]
+
+
+def _for_judging(ranked: Run) -> Run:
+    """Without ranks, which judging does not know."""
+
+    def plain(table: pl.DataFrame) -> pl.DataFrame:
+        return table.select("query", "doc", "score")
+
+    if ranked.stream is not None:
+        return replace(ranked, rankings=ranked.stream.then(plain))
+    return ranked if ranked.table is None else replace(ranked, rankings=plain(ranked.table))
 
 
 def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
@@ -129,16 +140,16 @@ class _Scattered(Exception):  # noqa: N818  always caught
     """The rows of a query are in several places."""
 
 
-def _rows(ranked: object) -> list[Finding]:
+def _rows(ranked: Run) -> list[Finding]:
     """Findings from single rows, or from the rows of one query."""
-    if not isinstance(ranked, TableStream):
-        return [*_of_tables([formats.as_table(ranked, "score")])]
+    if ranked.stream is None:
+        return [*_of_tables([formats.as_table(ranked.rankings, "score")])]
     try:
-        return [*_of_tables(whole_queries(ranked))]
+        return [*_of_tables(whole_queries(ranked.stream))]
     except _Scattered:
         import polars as pl
 
-        return [*_of_tables([pl.concat(ranked, how=_PARTS)])]
+        return [*_of_tables([pl.concat(ranked.stream, how=_PARTS)])]
 
 
 def _of_tables(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
@@ -203,7 +214,7 @@ def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
     return ordered.filter(rises).unique("query", keep="first", maintain_order=True)
 
 
-def _together(gold: Any, ranked: Any) -> Iterator[Finding]:
+def _together(gold: Qrels, ranked: Run) -> Iterator[Finding]:
     with hearing() as heard:  # the checks report the same as other warnings
         judged = judge(gold, ranked, nan="last")
     odd = next((warning for warning in heard if isinstance(warning, MismatchWarning)), None)

@@ -10,14 +10,11 @@ import json
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ranklens.data.files.collection import read_pair
-from ranklens.data.files.streams import TableStream
-from ranklens.data.readers import frames
-from ranklens.data.readers.rankings import Rankings
+from ranklens.data.run import Run
 from ranklens.errors import RankLensWarning
 from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
@@ -155,41 +152,29 @@ def _for_display(policy: Policy) -> Policy:
 
 
 def _judgments(evidence: Evidence) -> pl.DataFrame:
-    qrels, _ = read_pair(evidence.qrels, next(iter(evidence.runs.values())))
-    return judgments(qrels)
+    return judgments(evidence.qrels)
 
 
-def _run(evidence: Evidence, system: str) -> Any:
+def _run(evidence: Evidence, system: str) -> Run:
     """A run to be read twice: dicts, a table, or, if it is too large to hold, a stream of tables."""
     import polars as pl
 
-    _, run = read_pair(evidence.qrels, evidence.runs[system])
-    if isinstance(run, Mapping):
+    run = evidence.run(system)
+    if run.stream is None:
         return run
-    if not isinstance(run, TableStream):
-        return frames.run_frame(run)
     tables, rows = [], 0
-    for table in run:
+    for table in run.stream:
         rows += len(table)
         if rows > HELD // min(len(evidence.runs), MANY):
             return run
         tables.append(table)
-    return pl.concat(tables)
+    return Run(pl.concat(tables))
 
 
-def _only(run: Any, queries: pl.Series) -> Any:
+def _only(run: Run, queries: pl.Series) -> Run:
     """The rankings of these queries, where a run holds many more."""
-    if isinstance(run, Mapping):
-        if len(run) <= 2 * len(queries):
-            return run
-        wanted = {*queries.to_list()}
-        if isinstance(run, Rankings):
-            return run.only(wanted)
-        return {query: docs for query, docs in run.items() if str(query) in wanted}
-    import polars as pl
-
-    some = pl.col("query").is_in(queries.implode())
-    return run.then(lambda table: table.filter(some)) if isinstance(run, TableStream) else run.filter(some)
+    is_short = run.by_query is not None and len(run.by_query) <= 2 * len(queries)
+    return run if is_short else run.only({*queries.to_list()})
 
 
 def _to_show(relevant: pl.DataFrame, tops: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -225,12 +210,12 @@ def _asked(
     }
 
 
-def _ranks(asked: Mapping[str, Mapping[str, int]], runs: Iterable[Any], policy: Policy) -> list[IntArray]:
+def _ranks(asked: Mapping[str, Mapping[str, int]], runs: Iterable[Run], policy: Policy) -> list[IntArray]:
     """By run, the rank of every row, 0 where it was not retrieved."""
     rows = PreparedJudgments(Index(asked, copies=False))
     size = sum(map(len, asked.values()))
 
-    def ranked(run: Any) -> IntArray:
+    def ranked(run: Run) -> IntArray:
         """Ranks are found as for measures; the "grade" is the row."""
         judged = judge(rows, run, policy)
         ranks = np.zeros(size, np.int64)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain, compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.data.files.streams import TableStream
 from ranklens.data.readers import mappings
+from ranklens.data.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
 _CELLS = 1 << 22  # scores that are looked at together
 
 
-def shortlist(run: Any, k: int) -> pl.DataFrame:
+def shortlist(run: Run, k: int) -> pl.DataFrame:
     """The rows ``query, doc, score`` with one of the ``k`` highest scores of their query, and those that tie with the last.
 
-    ``run`` is a dict by query, a table ``query, doc, score`` or a stream of such tables. The rows may be more: a stream is cut
-    table by table.
+    The rows may be more: a stream is cut table by table.
 
-    >>> shortlist({"q": {"a": 3, "b": 1, "c": 2, "d": 2}}, 2).rows()
+    >>> shortlist(Run({"q": {"a": 3, "b": 1, "c": 2, "d": 2}}), 2).rows()
     [('q', 'a', 3.0), ('q', 'c', 2.0), ('q', 'd', 2.0)]
     """
     import polars as pl
 
-    if isinstance(run, Mapping):
-        return _of_dicts(mappings.rankings(run).by_query, k)
+    if run.by_query is not None:
+        return _of_dicts(mappings.rankings(run.by_query).by_query, k)
     cut = partial(_of_table, k=k)
-    parts = run.map(cut) if isinstance(run, TableStream) else [cut(run)]
+    parts = map(cut, run.tables) if run.stream is None else run.stream.map(cut)
     rows: pl.DataFrame = pl.concat([pl.DataFrame(schema=_schema()), *parts])
     return rows
 

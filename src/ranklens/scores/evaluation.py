@@ -11,7 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ranklens.data.files.hashes import NO_INPUTS, Inputs
+from ranklens.data.qrels import Qrels, read_qrels
 from ranklens.data.readers.frames import is_spark
+from ranklens.data.run import Run, RunFile
 from ranklens.errors import (
     InputError,
     Option,
@@ -22,12 +24,13 @@ from ranklens.errors import (
     hearing,
     warn,
 )
-from ranklens.judging.assembly import judge
+from ranklens.judging.assembly import judge, judge_given
+from ranklens.judging.inputs import Sources
 from ranklens.judging.judged import BLOCK, Judged
 from ranklens.judging.turns import turn
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.policy import make_policy
-from ranklens.scores import Scores, Sources, Values
+from ranklens.scores import Scores, Values
 from ranklens.words import several
 
 if TYPE_CHECKING:
@@ -43,8 +46,8 @@ T = TypeVar("T")
 
 
 def evaluate(
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: object,
     measures: str | Measure | Sequence[str | Measure] = "rag",
     policy: Policy | None = None,
     *,
@@ -79,8 +82,8 @@ def evaluate(
     else:
         with _turn(qrels, run, wanted, match):
             inputs = Inputs.of((qrels, run))
-            judged = judge(qrels, run, chosen, columns=columns, match=match, abstain_below=abstain_below)
-            found = _score(judged, wanted, Sources(qrels, run, columns, match), inputs)
+            judged, sources = judge_given(qrels, run, chosen, columns, match, abstain_below)
+            found = _score(judged, wanted, sources, inputs)
         if judged.details is not None and judged.details.is_sample:
             _warn_of_samples(wanted)
     if save:
@@ -92,10 +95,12 @@ def evaluate(
 
 
 def _turn(
-    qrels: Any, run: Any, wanted: Sequence[Measure], match: Matching | None
+    qrels: object, run: object, wanted: Sequence[Measure], match: Matching | None
 ) -> AbstractContextManager[object]:
     """One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others."""
-    are_dicts = isinstance(run, dict) and isinstance(qrels, (dict, Mapping))
+    judged = qrels.judged if isinstance(qrels, Qrels) else qrels
+    ranked = run.rankings if isinstance(run, Run) else run
+    are_dicts = isinstance(ranked, dict) and isinstance(judged, (dict, Mapping))
     calls_out = match is not None or True in [measure.definition.is_foreign for measure in wanted]
     return turn() if are_dicts and not calls_out else nullcontext()
 
@@ -135,7 +140,6 @@ def evaluate_rankings(
     """
     import numpy as np
 
-    from ranklens.data.readers.judgments import enriched
     from ranklens.judging.listing import Listing
     from ranklens.judging.prepared import kept
 
@@ -143,7 +147,7 @@ def evaluate_rankings(
         raise InputError("runs: pass a list of runs, one for each ranking that a query has.")
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
-    gold = kept(enriched(qrels))
+    gold = kept(read_qrels(qrels))
     each = [judge(gold, run, chosen) for run in runs]
     first = each[0]
     if any(one.queries != first.queries for one in each):
@@ -228,7 +232,6 @@ def _side_by_side(tasks: Iterator[Callable[[], T]]) -> Iterator[T]:
 def _is_small(run: Any) -> bool:
     """Whether this is a file of a block or two, which gains little from the threads that read blocks."""
     from ranklens.data.files.blocks import SIZE
-    from ranklens.data.files.collection import RunFile
 
     try:
         return isinstance(run, RunFile) and os.path.isfile(run) and os.path.getsize(run) <= 2 * SIZE

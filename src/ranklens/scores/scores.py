@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ranklens.arrays import FloatArray, IntArray
-    from ranklens.data.matching.rules import Matching
+    from ranklens.judging.inputs import Sources
     from ranklens.judging.judged import Applied
     from ranklens.metrics.methods_paragraph import Citations, Methods
     from ranklens.metrics.residual.ranges import Range
@@ -58,18 +58,6 @@ class SummaryRow(NamesOfMeasure):
     mean: float
     low: float | None
     high: float | None
-
-
-@dataclass(frozen=True, eq=False)
-class Sources:
-    """What scores were made from, as it was given, to look at single queries; texts and errors where they are known."""
-
-    qrels: Any
-    run: Any
-    columns: Mapping[str, str] | None = None
-    match: Matching | None = None
-    texts: Mapping[str, str] | None = None
-    failed: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ranklens import words
-from ranklens.data.files.collection import read_judgments
+from ranklens.data.qrels import read_qrels
 from ranklens.data.readers import frames
 from ranklens.data.readers.judgment_tables import of_table
 from ranklens.data.readers.judgments import Judgments
@@ -125,17 +124,10 @@ def _together(
 
 def _local(qrels: object, columns: Mapping[str, str] | None) -> TableOrDicts:
     """Judgments that are here: a table ``query, doc, grade``, or by query."""
-    index = index_of(qrels)
-    found = read_judgments(qrels if index is None else index.source, Names.of(columns, None))
-    if isinstance(found, Judgments):
-        return found
-    if isinstance(found, Mapping):
-        return dict(found)
-    if not frames.is_frame(found):
-        raise InputError(
-            f"qrels is {words.kind(found)}; pass a Spark DataFrame, a dict by query, a Polars, pandas or Arrow table, or a path."
-        )
-    return frames.qrels_frame(found)
+    gold = read_qrels(qrels, Names.of(columns, None))
+    index = index_of(gold)
+    judged = gold.judged if index is None else index.source
+    return dict(judged) if isinstance(judged, Mapping) and not isinstance(judged, Judgments) else judged
 
 
 def _first(gold: DataFrame, count: int) -> pl.DataFrame:

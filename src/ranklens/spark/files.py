@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklens.data.files.collection import Collection, names_of
+from ranklens.data.files.collection import names_of
 from ranklens.data.files.suffixes import TABLES
 from ranklens.errors import InputError, MissingExtraError
 
@@ -65,11 +65,11 @@ def open_on_spark(
     qrels_format: str | None = None,
     run_format: str | None = None,
     master: str | None = None,
-) -> Collection:
+) -> tuple[str | DataFrame, Mapping[str, DataFrame]]:
     """Judgments and runs by name, each PATH or NAME=PATH: a file, a folder, an address or the name of a table."""
     spark = session(master)
     found = {name: read(spark, path, run_format, "run") for name, path in names_of(runs).items()}
-    return Collection(_judgments(spark, qrels, qrels_format), found)
+    return _judgments(spark, qrels, qrels_format), found
 
 
 def _judgments(spark: SparkSession, path: str, given: str | None) -> str | DataFrame:

@@ -15,7 +15,7 @@ from ranklens.comparison.compare import compare
 from ranklens.comparison.options import CompareOptions
 from ranklens.data.files.collection import open_collection
 from ranklens.data.files.output import check_outputs
-from ranklens.data.readers.golden_and_logs import Golden
+from ranklens.data.qrels import Qrels, read_qrels
 from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, InPython, RankLensError, RankLensWarning, spelling, warn
 from ranklens.guard.baselines import HISTORY, Baseline
@@ -158,10 +158,8 @@ def _options(entry: Retriever, takes_lists: bool, performance: Performance) -> A
 def _measured(config: Config, benchmark: Benchmark | None, asking: Asking) -> BenchResult:
     analysis = config.retrieval_metrics.statistical_analysis
     names = Names.of(config.data.map, config.match)
-    if benchmark is not None:
-        qrels: Any = benchmark.common_judgments()
-    else:
-        qrels = open_collection(config.data.judged, {}, names=names).qrels
+    judged = config.data.judged if benchmark is None else benchmark.common_judgments()
+    qrels = read_qrels(judged, names)
     policy = config.policy
     if not config.retrieval_metrics.graded_relevance:
         qrels, policy = binary(qrels, policy.rel), replace(policy, rel=1)
@@ -199,7 +197,7 @@ def _compare_options(config: Config) -> dict[str, Any]:
     }
 
 
-def _runs(config: Config, qrels: Any, names: Names, policy: Policy) -> dict[str, Any]:
+def _runs(config: Config, qrels: Qrels, names: Names, policy: Policy) -> dict[str, Any]:
     """The runs and logs of the configuration, under judged ids."""
     opened = open_collection(qrels, dict(config.data.runs), names=names).with_logs().runs
     if config.match is None:
@@ -207,29 +205,28 @@ def _runs(config: Config, qrels: Any, names: Names, policy: Policy) -> dict[str,
     return {name: read_inputs(qrels, run, policy, match=config.match)[1] for name, run in opened.items()}
 
 
-def binary(qrels: Any, rel: float) -> Any:
+def binary(qrels: Qrels, rel: float) -> Qrels:
     """Judgments in which every document of at least grade ``rel`` has the grade 1, and all others 0.
 
     A negative grade means pooled but not judged, and stays.
 
-    >>> binary({"q": {"a": 3, "b": 1, "c": -1}}, rel=2)
+    >>> binary(Qrels({"q": {"a": 3, "b": 1, "c": -1}}), rel=2).judged
     {'q': {'a': 1.0, 'b': 0.0, 'c': -1}}
     """
-    from ranklens.data.readers import frames, mappings
+    from ranklens.data.readers import mappings
 
-    if isinstance(qrels, Mapping):
-        judged = mappings.judgments(qrels).by_query
+    if isinstance(qrels.judged, Mapping):
+        judged = mappings.judgments(qrels.judged).by_query
         found = {
             query: {doc: float(grade >= rel) if grade >= 0 else grade for doc, grade in docs.items()}
             for query, docs in judged.items()
         }
-        return qrels.with_judgments(found) if isinstance(qrels, Golden) else found
+        return replace(qrels, judged=found)
     import polars as pl
 
     grade = pl.col("grade")
-    return frames.qrels_frame(qrels).with_columns(
-        pl.when(grade >= 0).then((grade >= rel).cast(pl.Float64)).otherwise(grade).alias("grade")
-    )
+    shown = pl.when(grade >= 0).then((grade >= rel).cast(pl.Float64)).otherwise(grade).alias("grade")
+    return replace(qrels, judged=qrels.judged.with_columns(shown))
 
 
 def _outcome(

@@ -9,3 +9,4 @@ KEYS = 1000  # different keys in rows of JSONL that are converted: each becomes 
 MODEST = 1 << 25  # bytes that any archive may hold, however small it is
 PIPED = 1 << 33  # bytes of standard input or a pipe, which are copied to a temporary file
 RATIO = 100  # bytes that one packed byte may stand for in a larger one: text packs to a twentieth
+HELD = 1 << 24  # bytes of a file whose content is kept for a second look

@@ -27,20 +27,17 @@ Pieces: TypeAlias = Callable[[], Iterable[Any]]
 _ROWS = 1 << 18  # at a time
 
 
-def tables_of(run: Any) -> TableStream | list[pl.DataFrame]:
-    """A run as tables ``query, doc, score``: a stream as it is, a frame in slices if it is long."""
-    if isinstance(run, TableStream):
-        return run
+def rows_of(run: Any, *, ranks: bool = False) -> pl.DataFrame | TableStream:
+    """A table of any library as rows ``query, doc, score``: a stream of slices if it is long."""
+    convert = OneSystem(partial(frames.run_frame, ranks=ranks))
     if hasattr(run, "num_rows") and run.num_rows > _ROWS:  # Arrow, which is converted a slice at a time
         starts = range(0, run.num_rows, _ROWS)
-        return _stream(
-            "run", lambda: (run.slice(start, _ROWS) for start in starts), OneSystem(frames.run_frame)
-        )
+        return _stream("run", lambda: (run.slice(start, _ROWS) for start in starts), convert)
     frame = frames.to_polars(run)
     if len(frame) <= _ROWS:
-        return [OneSystem(frames.run_frame)(frame)]
+        return convert(frame)
     frame = frame.select(frames.useful(frame.columns, ranks=True))
-    return _stream("run", lambda: frame.iter_slices(_ROWS), OneSystem(frames.run_frame))
+    return _stream("run", lambda: frame.iter_slices(_ROWS), convert)
 
 
 def stream_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> TableStream | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from glob import glob
@@ -69,7 +70,7 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
 
 
-def _refuse_several(path: str | Path) -> None:
+def _refuse_several(path: str | os.PathLike[str]) -> None:
     folders = system_folders(path)
     if len(folders) > 1:
         raise several(str(path), folders)

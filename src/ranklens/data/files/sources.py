@@ -12,6 +12,7 @@ import io
 import lzma
 import math
 import mmap
+import os
 import re
 import shutil
 import signal
@@ -173,7 +174,7 @@ class Source:
         return cast("BinaryIO", _UNPACK[self.packing](raw))
 
 
-PathLike: TypeAlias = "str | Path | Source"
+PathLike: TypeAlias = "str | os.PathLike[str] | Source"
 
 
 def open_source(path: PathLike) -> Source:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from ranklens.errors import InputError, nearest
 from ranklens.judging.assembly import assemble
+from ranklens.judging.inputs import Sources
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.metrics.conventions import Convention, read
 from ranklens.models.embeddings.judged_ranks import TieOrder
@@ -19,7 +20,7 @@ from ranklens.models.embeddings.ranking import Ranking
 from ranklens.models.embeddings.similarity import Similarity
 from ranklens.models.embeddings.task import Ids, make_task
 from ranklens.policy import Policy, PolicyOptions, make_policy
-from ranklens.scores import Scores, Sources
+from ranklens.scores import Scores
 from ranklens.scores.evaluation import score
 from ranklens.stats.inputs import count
 
@@ -38,7 +39,8 @@ class EmbeddingScores(Scores):
     @property
     def run(self) -> Mapping[str, Mapping[str, float]] | None:
         """``{query: {document: score}}``, best first."""
-        return None if self.sources is None else self.sources.run
+        run = None if self.sources is None else self.sources.run
+        return run if isinstance(run, Mapping) else None
 
 
 def evaluate_embeddings(

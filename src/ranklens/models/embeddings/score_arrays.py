@@ -11,6 +11,7 @@ import numpy as np
 from ranklens.arrays import BoolArray, IntArray, NumberArray
 from ranklens.errors import InputError
 from ranklens.judging.assembly import assemble
+from ranklens.judging.inputs import Sources
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import nan_last, not_a_number
 from ranklens.judging.standing import Standings
@@ -22,7 +23,7 @@ from ranklens.models.embeddings.rows import Groups, Rows, flat
 from ranklens.models.embeddings.tensors import Tensor, load_torch
 from ranklens.models.embeddings.vectors import as_array, as_list, is_torch
 from ranklens.policy import Policy, PolicyOptions, make_policy
-from ranklens.scores import Scores, Sources
+from ranklens.scores import Scores
 from ranklens.scores.evaluation import score
 
 if TYPE_CHECKING:

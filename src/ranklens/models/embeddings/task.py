@@ -11,12 +11,12 @@ from itertools import chain, islice
 import numpy as np
 
 from ranklens.arrays import BoolArray, IntArray
+from ranklens.data.qrels import read_qrels
 from ranklens.data.readers import frames, mappings
 from ranklens.errors import InputError, warn
 from ranklens.judging.gold import Documents, Grades, grades
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import check_duplicates
-from ranklens.judging.prepared import check_kind
 from ranklens.judging.standing import Standings, check_unjudged
 from ranklens.models.embeddings.judged_ranks import Places
 from ranklens.models.embeddings.vectors import as_list
@@ -203,14 +203,8 @@ def _warn_of_absent(
 
 def judgments_by_text(qrels: object, policy: Policy, name: str = "qrels") -> tuple[mappings.ByQuery, int]:
     """Judgments of any shape as ``{query: {document: grade}}`` with text for ids, and how many repeated ones were dropped."""
-    if not isinstance(qrels, Mapping):
-        from ranklens.data.files.collection import open_collection
-
-        qrels = open_collection(qrels, {}).qrels
-    check_kind(name, qrels)
-    if not isinstance(qrels, Mapping):
-        qrels = frames.by_query(frames.qrels_frame(qrels))
-    dicts = mappings.judgments(qrels)
+    judged = qrels if isinstance(qrels, Mapping) else read_qrels(qrels, what=name).judged
+    dicts = mappings.judgments(judged if isinstance(judged, Mapping) else frames.by_query(judged))
     check_duplicates("qrels", dicts.duplicates, dicts.first_duplicate, policy)
     by_query = dicts.by_query
     kinds = {*map(type, by_query), *map(type, chain.from_iterable(by_query.values()))}

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import FloatArray
+from ranklens.data.qrels import read_qrels
 from ranklens.data.readers import frames, mappings
 from ranklens.data.readers.judgments import Judgments
+from ranklens.data.run import read_run
 from ranklens.errors import InputError, MeasureError
 from ranklens.judging.assembly import judge
 from ranklens.judging.details import Details
@@ -107,9 +109,10 @@ def evaluate(
     used = _interactions(train)
     properties = _properties(features)
     described = properties is not None and isinstance(test, Mapping)
-    gold = Judgments(test, documents=properties) if described else test
-    judged = judge(gold, recommendations, chosen)
-    listed = listing(test, recommendations, chosen, list(judged.queries))
+    gold = read_qrels(Judgments(test, documents=properties) if described else test)
+    run = read_run(recommendations, gold)
+    judged = judge(gold, run, chosen)
+    listed = listing(gold, run, chosen, list(judged.queries))
     catalogue = {str(item) for item in (items if items is not None else used.popularity)}
     details = _details(judged, used, listed, properties, len(catalogue))
     judged = replace(judged, details=details, _cache={})

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.judging.documents import judgments, ranking, with_further
-from ranklens.judging.inputs import read_inputs
 from ranklens.metrics import Measure, parse, with_rel
 from ranklens.metrics.about import parameters
 from ranklens.scores.evaluation import score
@@ -19,9 +18,10 @@ from ranklens.words import counted, plural, shortened
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.judging.inputs import Sources
     from ranklens.judging.judged import Judged
     from ranklens.policy import Policy
-    from ranklens.scores import Scores, Sources
+    from ranklens.scores import Scores
 
 _MOST_DOCUMENTS, _SHOWN_DOCUMENTS = 10, 3  # kept of a ranking; named in a cell of a table
 _WIDEST_TEXT = 60  # letters of a question, in plain text
@@ -223,9 +223,7 @@ class _Read:
     def of(cls, sources: Sources, policy: Policy, chosen: Sequence[str], queries: Any) -> _Read:
         import polars as pl
 
-        qrels, run = read_inputs(
-            sources.qrels, sources.run, policy, columns=sources.columns, match=sources.match
-        )
+        qrels, run = sources.read(policy)
         wanted = pl.col("query").is_in(list(chosen))
         gold = judgments(qrels).filter(wanted).sort("grade", descending=True)
         whole = replace(policy, judged_only=False)
@@ -236,9 +234,9 @@ class _Read:
         graded: dict[str, list[tuple[str, float]]] = {}
         for query, doc, grade in gold.select("query", "doc", "grade").iter_rows():
             graded.setdefault(query, []).append((doc, grade))
-        texts = {**_own_texts(qrels, run), **(sources.texts or {}), **_given_texts(queries)}
-        failed = {**getattr(run, "failed", {}), **(sources.failed or {})}
-        present = {str(query) for query in run} if isinstance(run, Mapping) else None
+        texts = {**run.texts, **qrels.texts, **(sources.texts or {}), **_given_texts(queries)}
+        failed = {**(run.failed or {}), **(sources.failed or {})}
+        present = None if run.by_query is None else {str(query) for query in run.by_query}
         return cls(graded, documents, texts, failed, present, policy)
 
     def failing(
@@ -290,11 +288,6 @@ class _Read:
         if not counting:
             return "too low"
         return "lower down" if k is None else "in part"
-
-
-def _own_texts(qrels: Any, run: Any) -> dict[str, str]:
-    """Questions that stand beside judgments or rankings."""
-    return {**(getattr(run, "texts", None) or {}), **(getattr(qrels, "texts", None) or {})}
 
 
 def _given_texts(queries: Any) -> Mapping[str, str]:

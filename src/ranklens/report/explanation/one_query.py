@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.matching.rules import Matching
-from ranklens.data.readers.judgments import Judgments
-from ranklens.data.readers.rankings import Rankings
+from ranklens.data.qrels import Qrels
+from ranklens.data.run import Run
 from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, nearest
 from ranklens.judging.assembly import judge
 from ranklens.judging.documents import judgments, ranking
@@ -66,22 +66,20 @@ class OneQuery:
 
 
 def read(
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: object,
     query: str,
     policy: Policy,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
 ) -> OneQuery:
     """Pick one query out of judgments and a run of any shape; both are read once."""
-    qrels, run = read_inputs(qrels, run, policy, columns=columns, match=match)
-    held: dict[str, Sequence[str]] = {}
-    if isinstance(run, Rankings):
-        held, run = run.held(query), run.only([query])
-    gold = judgments(qrels)
-    _check_is_judged(query, qrels, gold)
+    judged, ranked = read_inputs(qrels, run, policy, columns=columns, match=match)
+    held = ranked.held(query)
+    gold = judgments(judged)
+    _check_is_judged(query, judged, gold)
     everything = replace(policy, depth=None, judged_only=False)
-    whole = ranking(qrels, run, everything, queries=[query])
+    whole = ranking(judged, ranked, everything, queries=[query])
     if policy.missing == "error" and not len(whole):
         raise PolicyError(
             f"Query {query!r} is judged but not in the run. Add it, or choose ",
@@ -91,9 +89,9 @@ def read(
             ".",
             query=query,
         )
-    rows = run if held else whole.select("query", "doc", "score")
+    rows = ranked.only([query]) if held else Run(whole.select("query", "doc", "score"))
     # Some measures depend on the highest grade of all judgments, so all of them are judged; the other queries stay empty.
-    judge_all = partial(_judge, _all_judgments(qrels, gold), rows, query)
+    judge_all = partial(_judge, _all_judgments(judged, gold), rows, query)
     return OneQuery(
         query=query,
         policy=policy,
@@ -106,9 +104,9 @@ def read(
     )
 
 
-def _check_is_judged(query: str, qrels: Any, gold: pl.DataFrame) -> None:
+def _check_is_judged(query: str, qrels: Qrels, gold: pl.DataFrame) -> None:
     # A dict can judge a query without judging any document; a table cannot.
-    judged = map(str, qrels) if isinstance(qrels, Mapping) else gold["query"].unique(maintain_order=True)
+    judged = gold["query"].unique(maintain_order=True) if qrels.by_query is None else map(str, qrels.by_query)
     known = list(judged)
     if query in known:
         return
@@ -117,17 +115,17 @@ def _check_is_judged(query: str, qrels: Any, gold: pl.DataFrame) -> None:
     )
 
 
-def _all_judgments(qrels: Any, gold: pl.DataFrame) -> Any:
-    if isinstance(qrels, Judgments):
-        return qrels.under_text_ids()
-    return {str(q): docs for q, docs in qrels.items()} if isinstance(qrels, Mapping) else gold
+def _all_judgments(qrels: Qrels, gold: pl.DataFrame) -> Qrels:
+    if qrels.beyond_grades is not None:
+        return Qrels(qrels.beyond_grades.under_text_ids())
+    return Qrels(gold if qrels.by_query is None else {str(q): docs for q, docs in qrels.by_query.items()})
 
 
 def _in_one_order(policy: Policy) -> Policy:
     return replace(policy, ties="descending") if policy.ties == "average" else policy
 
 
-def _judge(gold: Any, rows: pl.DataFrame | Rankings, query: str, policy: Policy) -> Judged:
+def _judge(gold: Qrels, rows: Run, query: str, policy: Policy) -> Judged:
     """The one query as measures see it, also where the policy leaves it out of the mean."""
     with warnings.catch_warnings():
         # Warnings are about the other queries, which are not in the rows.

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ranklens.stats.intervals import Bounds, Interval
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
+    from ranklens.data.readers.golden_and_logs import Entry
     from ranklens.data.readers.judgments import Judgments
 
 Setting: TypeAlias = str | float | bool | None  # of a policy
@@ -63,15 +64,12 @@ class Record:
         """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already, ``seconds`` those of a retriever's calls."""
         numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
         known = digests_of(scores) if digests is None else digests
-        run = _logged(scores)
+        failures, entries = _calls(scores)
         applied = scores.applied
         absent = applied.missing + applied.failed
         skipped = scores.policy.missing == "skip"
         answered = len(scores.queries) - (0 if skipped else absent)
-        timed, number = _timed(run, scores) if seconds is None else (seconds, len(seconds))
-        errors = (scores.sources.failed if scores.sources is not None else None) or getattr(
-            run, "failed", None
-        )
+        timed, number = _timed(entries, scores) if seconds is None else (seconds, len(seconds))
         return cls(
             system,
             Values(
@@ -80,7 +78,8 @@ class Record:
             ),
             policy_of(scores),
             {str(query): known[str(query)] for query in scores.queries if str(query) in known},
-            applied.failed if _knows_failures(run, scores) else None,
+            # Calls fail in a log, or where retrievers were asked, but not in a run file.
+            applied.failed if applied.failed or failures is not None else None,
             latency_of(timed),
             missing=applied.missing,
             left_out=absent if skipped else 0,
@@ -88,7 +87,7 @@ class Record:
             ones=_ones(scores),
             timed=number,
             untimed=max(answered - number, 0),
-            errors=errors or {},
+            errors=failures or {},
             texts=scores.texts,
         )
 
@@ -137,16 +136,12 @@ class Record:
         return _digest(*(f"{query}\0{self.digests.get(query, '')}" for query in sorted(self.queries)))
 
 
-def _logged(scores: Scores) -> Any:
-    """The run; where it is a file that holds a log, the log, which also tells how long requests took."""
-    from ranklens.data.files.collection import is_path, open_collection
-    from ranklens.data.readers.names import Names
-
-    known = scores.sources
-    if known is None or not is_path(known.run) or str(known.run) == "-":
-        return None if known is None else known.run
-    names = Names.of(known.columns, known.match)
-    return open_collection(known.qrels, {"run": known.run}, names=names).with_logs().runs["run"]
+def _calls(scores: Scores) -> tuple[Mapping[str, str] | None, Mapping[str, Entry]]:
+    """The errors of failed calls, None where nothing was called; and what a log says of each call."""
+    if scores.sources is None:
+        return None, {}
+    run = scores.sources.read(scores.policy)[1]
+    return scores.sources.failed or run.failed, run.entries or {}
 
 
 def _ones(scores: Scores) -> int:
@@ -154,17 +149,15 @@ def _ones(scores: Scores) -> int:
     return max((counts or {}).values(), default=0)
 
 
-def _knows_failures(run: Any, scores: Scores) -> bool:
-    """Whether calls could have failed: in a log, or where retrievers were asked, but not in a run file."""
-    return bool(scores.applied.failed) or hasattr(run, "failed")
-
-
-def _timed(run: Any, scores: Scores) -> tuple[list[float], int]:
+def _timed(entries: Mapping[str, Entry], scores: Scores) -> tuple[list[float], int]:
     """The time of each logged request for a judged query, even a failed one, and how many of these requests were answered."""
-    entries = getattr(run, "entries", None) or {}
     asked = {*map(str, scores.queries)}
-    timed = [entry for query, entry in entries.items() if entry.seconds is not None and str(query) in asked]
-    return [entry.seconds for entry in timed], sum(entry.error is None for entry in timed)
+    timed = [
+        (entry.seconds, entry.error is None)
+        for query, entry in entries.items()
+        if entry.seconds is not None and str(query) in asked
+    ]
+    return [seconds for seconds, _ in timed], sum(answered for _, answered in timed)
 
 
 def policy_of(scores: Scores) -> dict[str, Setting]:
@@ -184,16 +177,11 @@ def digests_of(scores: Scores) -> dict[str, str]:
     """
     if scores.sources is None:
         return {}
-    from ranklens.data.files.collection import open_collection
-    from ranklens.data.readers.judgments import Judgments, enriched
-    from ranklens.data.readers.names import Names
     from ranklens.judging.documents import judgments
 
-    names = Names.of(scores.sources.columns, scores.sources.match)
-    qrels = open_collection(scores.sources.qrels, {}, names=names).qrels
-    known = enriched(qrels)
-    more = _further(known) if isinstance(known, Judgments) else {}
-    table = judgments(known).sort("query", "doc")
+    qrels = scores.sources.read(scores.policy)[0]
+    more = {} if qrels.beyond_grades is None else _further(qrels.beyond_grades)
+    table = judgments(qrels).sort("query", "doc")
     grouped = table.group_by("query", maintain_order=True).agg("doc", "grade")
     return {
         str(query): _digest(*docs, *(f"{grade:.9g}" for grade in grades), *more.get(str(query), ()))
