@@ -53,24 +53,22 @@ def _judged(run: DataFrame, rows: _Rows, judgments: InDicts, judging: Judging) -
             raise InputError(
                 "Properties of documents need whole rankings, and a query of this run has too many rows for one machine; set a cutoff."
             )
-        found, details = stand(judgments, judging.policy, rows.rank)
+        standings, details = stand(judgments, judging.policy, rows.rank)
     else:
-        found, details = rows.rank(judgments), None
+        standings, details = rows.rank(judgments), None
+    # Whether missing queries are an error is decided on the driver, about all queries together.
+    missing = "zero" if judging.policy.missing == "error" else judging.policy.missing
     with hearing():
-        judged = assemble(found, _decided_elsewhere(judging.policy), details=details)
+        judged = assemble(standings, replace(judging.policy, missing=missing), details=details)
     judged = replace(judged, max_grade=judging.max_grade)
     values = {str(measure): measure(judged) for measure in judging.measures}
     first: dict[str, object] = {"repeated in run": rows.first_repeated} if rows.first_repeated else {}
-    if found.applied.duplicate_judgments and not isinstance(judgments, Judgments):
+    if standings.applied.duplicate_judgments and not isinstance(judgments, Judgments):
         first["repeated in qrels"] = mappings.judgments(judgments).first_duplicate
     facts = facts_of(judged, judging.measures, values, first)
     facts.applied = replace(facts.applied, duplicates=rows.repeated, ignored=0)
     facts.counts["judged queries"] = len(judgments)
     return _as_frame(run, judged.queries, [values[str(m)].tolist() for m in judging.measures], facts, judging)
-
-
-def _decided_elsewhere(policy: Policy) -> Policy:
-    return replace(policy, missing="zero" if policy.missing == "error" else policy.missing)
 
 
 def _as_frame(
@@ -134,7 +132,9 @@ class _Rows:
             )
         )
         sums = counted.group_by("hit").sum().sort("hit")
-        above, same, before = (_by_hit(sums, name, len(hits)) for name in ("above", "same", "before"))
+        totals = np.zeros((3, len(hits)), np.int64)
+        totals[:, sums["hit"].to_numpy()] = sums.select("above", "same", "before").to_numpy().T
+        above, same, before = totals
         lengths = {row["query"]: row["count"] for row in self.frame.groupBy("query").count().collect()}
         query = np.array([place[name] for name in hits["query"].to_list()], np.int64)
         order = np.argsort(query, kind="stable")
@@ -172,12 +172,6 @@ def _checked(frame: DataFrame, policy: Policy) -> tuple[int, mappings.Place | No
         raise not_a_number("run", "score", found["nan"]["query"], found["nan"]["doc"], float("nan"))
     first = None if found["first"] is None else mappings.Place(found["first"]["doc"], found["first"]["query"])
     return int(found["repeated"] or 0), first
-
-
-def _by_hit(sums: pl.DataFrame, name: str, hits: int) -> IntArray:
-    found = np.zeros(hits, np.int64)
-    found[sums["hit"].to_numpy()] = sums[name].to_numpy()
-    return found
 
 
 _HIT = f"query string, doc string, score double, {ROW} long, grade double"

@@ -137,7 +137,8 @@ class Facts:
 
     def complain(self, policy: Policy) -> None:
         """Raise and warn as :func:`ranklens.judge` does, about all queries together."""
-        errors = [_error(one) for one in self.errors]
+        # They were met by our own tasks.
+        errors: list[RankLensError] = [pickle.loads(base64.b64decode(one)) for one in self.errors]  # noqa: S301
         if errors:
             raise min(errors, key=lambda error: (str(error.query), str(error)))
         applied = self.applied
@@ -168,12 +169,6 @@ class Facts:
     def _tell(self, odd: MismatchWarning) -> None:
         self.applied.mismatch, self.applied.alike = str(odd), odd.alike
         warn(odd)
-
-
-def _error(text: str) -> RankLensError:
-    """An error that one of our own tasks met."""
-    found: RankLensError = pickle.loads(base64.b64decode(text))  # noqa: S301
-    return found
 
 
 def facts_of(

@@ -63,7 +63,8 @@ class Packed:
         return pl.read_ipc(io.BytesIO(self.content[1:]))
 
 
-# Of this process, which runs many tasks one after the other.
+# Python processes of executors run many tasks one after the other, with the same judgments. Only a few are kept, because a session may
+# evaluate many collections.
 _JUDGMENTS: dict[str, Carried] = {}
 _TABLES: dict[str, pl.DataFrame] = {}
 

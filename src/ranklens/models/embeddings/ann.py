@@ -208,8 +208,12 @@ def _overlap(approximate: Mapping[str, float], exact: Mapping[str, float], k: in
     best = sorted(exact.values(), reverse=True)[:k]
     if not best:
         return 1.0
-    known = {**dict.fromkeys(tied, min(exact.values())), **exact} if tied else exact
-    found = [known[doc] for doc in sorted(approximate, key=lambda doc: -approximate[doc])[:k] if doc in known]
+    standing_in = {**dict.fromkeys(tied, min(exact.values())), **exact} if tied else exact
+    scores = [
+        standing_in[doc]
+        for doc in sorted(approximate, key=lambda doc: -approximate[doc])[:k]
+        if doc in standing_in
+    ]
     # Whichever of the documents that tie with the last one were found, they take the places that are left to them.
-    better = sum(score > best[-1] for score in found)
-    return (better + min(sum(score == best[-1] for score in found), best.count(best[-1]))) / len(best)
+    better = sum(score > best[-1] for score in scores)
+    return (better + min(sum(score == best[-1] for score in scores), best.count(best[-1]))) / len(best)

@@ -103,18 +103,18 @@ class CoarseSieve:
         crowded: BoolArray = np.bincount(row[some][near], minlength=len(rows)) > max(
             _FEW, scores.shape[1] // 512
         )
-        told = ~crowded[row[some]]
-        here = told[near]
-        near, doc = (np.cumsum(told) - 1)[near[here]], doc[here]
+        decided = ~crowded[row[some]]
+        here = decided[near]
+        near, doc = (np.cumsum(decided) - 1)[near[here]], doc[here]
         self.counter.add(
-            pair[some[told]], above[told], near, doc, np.ones(len(near), bool), first_doc, documents
+            pair[some[decided]], above[decided], near, doc, np.ones(len(near), bool), first_doc, documents
         )
         return crowded
 
     def _intervals(
         self, look: CoarseScores, block: Opened, rows: IntArray
     ) -> tuple[IntArray, IntArray, NumberArray, NumberArray]:
-        """The wanted pairs of some queries, whose they are, and where a score cannot be told from theirs."""
+        """The wanted pairs of some queries, whose they are, and where a score cannot be decided from theirs."""
         pair, row = self.counter.pairs(rows)
         return pair, row, *look.interval(block, rows, row, self.counter.wanted.score[pair])
 

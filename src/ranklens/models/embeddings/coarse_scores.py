@@ -46,8 +46,10 @@ def _knows(*names: str) -> bool:
     torch = load_torch()
     if not torch.backends.mkldnn.is_available():
         return False
-    known = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
-    return any(known.get(name) or getattr(torch.cpu, f"_is_{name}_supported", bool)() for name in names)
+    capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return any(
+        capabilities.get(name) or getattr(torch.cpu, f"_is_{name}_supported", bool)() for name in names
+    )
 
 
 class HalfScores:
@@ -99,8 +101,7 @@ class HalfScores:
         inputs = lost * size + (queries.lengths + lost) * _ROUNDING * size
         steps = 4 * SINGLE * (numbers + 16) * 1.01 * (queries.lengths + lost) * size
         tiny = numbers * 2.0**-125 * (1 + queries.lengths + size)
-        found: FloatArray = dense.margin(queries, documents, self.space.similarity) + inputs + steps + tiny
-        return found
+        return np.asarray(dense.margin(queries, documents, self.space.similarity) + inputs + steps + tiny)
 
     def _rounded(self, vectors: Prepared, buffer: Tensor | None = None) -> Tensor:
         """Vectors in bfloat16, in the memory of others where that fits."""
@@ -158,10 +159,7 @@ class ByteScores:
         with np.errstate(invalid="ignore"):
             inputs = lost * opened.size + (length + lost) * opened.spoilt
         inputs[np.isnan(inputs)] = np.inf  # 0 times infinity
-        found: FloatArray = (
-            dense.margin(self.space.single[rows], block.documents, self.space.similarity) + inputs
-        )
-        return found
+        return dense.margin(self.space.single[rows], block.documents, self.space.similarity) + inputs
 
     @np.errstate(over="ignore")  # infinite lengths mean that nothing can be told
     def _open(self, block: Opened) -> _ByteBlock:
@@ -186,7 +184,7 @@ class ByteScores:
             opened.documents[rows] = whole
             part -= whole
             spoilt[rows] = dense.squares(part)
-        longest, most = (float(np.sqrt(found.max(initial=0))) for found in (size, spoilt))
+        longest, most = (float(np.sqrt(squared.max(initial=0))) for squared in (size, spoilt))
         # All of this was computed in float32.
         opened.size, opened.spoilt = longest * 1.01 + 2.0**-40, most * 1.01 + longest * 2.0**-20 + 2.0**-40
         opened.block = block
@@ -233,10 +231,10 @@ def _multiplies_bytes() -> bool:
     given = torch.full((64, 256), _LARGEST, dtype=torch.int8)
     given[::2] = -_LARGEST
     try:
-        found = torch._int_mm(given, given.T, out=torch.empty((64, 64), dtype=torch.int32))  # noqa: SLF001
+        product = torch._int_mm(given, given.T, out=torch.empty((64, 64), dtype=torch.int32))  # noqa: SLF001
     except (AttributeError, RuntimeError, TypeError):
         return False
-    return bool(found.double().eq(given.double() @ given.double().T).all())
+    return bool(product.double().eq(given.double() @ given.double().T).all())
 
 
 def _chosen(queries: Tensor, rows: IntArray) -> Tensor:

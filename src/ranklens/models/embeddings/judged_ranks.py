@@ -79,8 +79,7 @@ class TieOrder:
     def precedes(self, doc: IntArray, other: IntArray) -> BoolArray:
         """Whether each document comes before the other one, both given as row numbers."""
         left, right = self._keys(doc), self._keys(other)
-        found: BoolArray = left > right if self.descending else left < right
-        return found
+        return np.asarray(left > right if self.descending else left < right)
 
     def place(self, docs: IntArray) -> IntArray:
         """0 for the document that comes first, 1 for the next, and so on."""

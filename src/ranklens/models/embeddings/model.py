@@ -156,6 +156,7 @@ class InBlocks(Corpus[NumberArray]):
                     f"the ones before of {self.size}; all must be the same."
                 )
             end = first + len(vectors)
+            # Rows beyond those that were counted at first have no ids, so they are refused below and never scored.
             if end > self.rows:
                 break
             yield first, vectors

@@ -38,15 +38,15 @@ class Nearest(Generic[Documents, Block]):
             kept, margin = self._kept[query], float(scores.margin[i])
             kept.margin = max(kept.margin, margin)
             floor = kept.floor + scores.shift[i] - 2 * kept.margin
-            found = np.flatnonzero(row >= below(floor, row.dtype))
-            found = _best(row, found, self.k, 2 * margin)
-            if len(found) > _SLACK * self.k:  # nearly all the same: only their exact scores tell
-                exact = self.space.exact(documents, np.full(len(found), query), found)
-                order = best_first(found + first_doc, exact, self.order)
+            near = np.flatnonzero(row >= below(floor, row.dtype))
+            near = _best(row, near, self.k, 2 * margin)
+            if len(near) > _SLACK * self.k:  # nearly all the same: only their exact scores tell
+                exact = self.space.exact(documents, np.full(len(near), query), near)
+                order = best_first(near + first_doc, exact, self.order)
                 kept.dropped = max(kept.dropped, float(exact[order[self.k]]))
-                found = found[order[: self.k]]
-            if len(found):
-                kept.add(found + first_doc, row[found].astype(np.float64) - scores.shift[i])
+                near = near[order[: self.k]]
+            if len(near):
+                kept.add(near + first_doc, row[near].astype(np.float64) - scores.shift[i])
                 if len(kept.doc) > _SLACK * self.k:
                     kept.cut(self.k)
 
@@ -54,20 +54,20 @@ class Nearest(Generic[Documents, Block]):
         """Documents and scores of every query, best first."""
         for kept in self._kept:
             kept.cut(self.k)
-        found = exact_best(self.space, [kept.doc for kept in self._kept], self.k, self.order, corpus, step)
+        rankings = exact_best(self.space, [kept.doc for kept in self._kept], self.k, self.order, corpus, step)
         return [
             one._replace(lacks_ties=bool(len(one.score) and kept.dropped >= one.score[-1]))
-            for one, kept in zip(found, self._kept, strict=True)
+            for one, kept in zip(rankings, self._kept, strict=True)
         ]
 
 
 def best_first(doc: IntArray, score: FloatArray, order: TieOrder) -> IntArray:
     """The order of a ranking: by score, tied documents by the policy."""
-    found = np.argsort(-score, kind="stable")
-    ordered = score[found]
+    best = np.argsort(-score, kind="stable")
+    ordered = score[best]
     if (ordered[1:] == ordered[:-1]).any():
         return np.lexsort((order.place(doc), -score))
-    return found
+    return best
 
 
 def exact_best(
@@ -82,11 +82,11 @@ def exact_best(
     query = np.repeat(np.arange(len(candidates)), [len(docs) for docs in candidates])
     doc = np.concatenate([np.zeros(0, np.int64), *candidates])
     score = _exact(space, query, doc, corpus, step)
-    found = []
+    rankings = []
     for first, last in pairwise(np.searchsorted(query, np.arange(len(candidates) + 1)).tolist()):
         kept = best_first(doc[first:last], score[first:last], order) + first
-        found.append(with_ties(doc[kept], score[kept], k))
-    return found
+        rankings.append(with_ties(doc[kept], score[kept], k))
+    return rankings
 
 
 def with_ties(doc: IntArray, score: FloatArray, k: int) -> Best:
@@ -105,7 +105,8 @@ def _exact(
             rows = np.unique(doc[part])
             score[part] = space.exact(corpus.take(rows, step), query[part], np.searchsorted(rows, doc[part]))
         return score
-    by_doc = np.argsort(doc, kind="stable")  # one pass over what cannot be addressed
+    # What cannot be addressed is read once, in its order, for all queries together.
+    by_doc = np.argsort(doc, kind="stable")
     for first, documents in corpus.blocks(step):
         edges = np.searchsorted(doc[by_doc], [first, first + documents.shape[0]]).tolist()
         here = np.sort(by_doc[slice(*edges)])  # by query
@@ -136,11 +137,11 @@ def below(value: float, kind: np.dtype[Any]) -> np.floating:
     return np.nextafter(number, kind.type(-np.inf)) if np.isfinite(value) else number
 
 
-def _best(row: NumberArray, found: IntArray, k: int, width: float) -> IntArray:
+def _best(row: NumberArray, near: IntArray, k: int, width: float) -> IntArray:
     """Those that may be among the best k: within ``width`` of the k-th."""
-    if len(found) <= k:
-        return found
-    values = row[found]
+    if len(near) <= k:
+        return near
+    values = row[near]
     kth = float(np.partition(values, len(values) - k)[len(values) - k])
-    kept: IntArray = found[values >= below(kth - width, row.dtype)]
+    kept: IntArray = near[values >= below(kth - width, row.dtype)]
     return kept

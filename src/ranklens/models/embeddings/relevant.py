@@ -55,8 +55,8 @@ def with_all_relevant(rows: Rows, relevant: object, policy: Policy) -> Rows:
     unjudged = [name for name in rows.queries if name not in judged]
     check_unjudged(len(unjudged), policy, lambda: unjudged[0])
     every = replace(rows, queries=[*rows.queries, *fresh], absent=len(fresh))
-    found = _difference(every, np.repeat(place, sizes), grade)
-    return found if not unjudged else _only(found, np.sort(place), unjudged)
+    complete = _difference(every, np.repeat(place, sizes), grade)
+    return complete if not unjudged else _only(complete, np.sort(place), unjudged)
 
 
 def _counts(relevant: object, rows: Rows) -> dict[str, int] | None:

@@ -59,7 +59,8 @@ class Groups:
                 "offsets where queries start."
             )
         listed, numbers = as_list(self.queries, "queries"), _maybe_whole(self.queries)
-        # Ids are numbered as they first appear, whether their documents stand together or not.
+        # As many entries as documents are ids, whatever they add up to. They are numbered as they first appear, since the documents
+        # of a query need not stand together.
         if len(listed) == count:
             number: dict[object, int] = {}
             query = np.fromiter((number.setdefault(one, len(number)) for one in listed), np.int64, count)

@@ -156,6 +156,7 @@ def _order(rows: Rows, policy: Policy) -> tuple[IntArray, BoolArray]:
 def _order_on_device(queries: IntArray, score: Tensor) -> tuple[IntArray, BoolArray]:
     """The same where the scores are: only the order comes back."""
     query = load_torch().as_tensor(queries, device=score.device)
+    # Two stable sorts, by score and then by query, are one by both; torch has no lexsort.
     order = score.argsort(stable=True, descending=True)
     order = order[query[order].argsort(stable=True)]
     ordered, query = score[order], query[order]

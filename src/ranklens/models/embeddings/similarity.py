@@ -47,11 +47,11 @@ def _exact(q: FloatArray, d: FloatArray, similarity: Similarity) -> FloatArray:
         d -= q
         d *= d
         return np.asarray(-np.sum(d, axis=1))
-    found: FloatArray = np.sum(q * d, axis=1)
+    scores: FloatArray = np.sum(q * d, axis=1)
     if similarity == "cosine":
         lengths = np.sqrt(np.sum(q * q, axis=1)) * np.sqrt(np.sum(d * d, axis=1))
-        found = np.divide(found, lengths, out=np.zeros(len(found)), where=lengths > 0)
-    return found
+        scores = np.divide(scores, lengths, out=np.zeros(len(scores)), where=lengths > 0)
+    return scores
 
 
 def lengths(vectors: NumberArray) -> FloatArray:
@@ -71,18 +71,18 @@ def rough_lengths(vectors: NumberArray) -> FloatArray:
     """The lengths that margins need: at least the longest is right to a percent or so."""
     if vectors.dtype == np.float32:
         with np.errstate(over="ignore", invalid="ignore"):
-            found: FloatArray = np.sqrt(squares(vectors).astype(np.float64))
+            rough: FloatArray = np.sqrt(squares(vectors).astype(np.float64))
         if (
-            2.0**-40 < found.max(initial=0) < 2.0**60
+            2.0**-40 < rough.max(initial=0) < 2.0**60
         ):  # else squares may be too small or too large for float32
-            return found
+            return rough
     return lengths(vectors)
 
 
 def squares(vectors: NumberArray) -> NumberArray:
     """The product of each vector with itself, by BLAS."""
-    found: NumberArray = np.matmul(vectors[:, None, :], vectors[:, :, None])[:, 0, 0]
-    return found
+    squared: NumberArray = np.matmul(vectors[:, None, :], vectors[:, :, None])[:, 0, 0]
+    return squared
 
 
 def cached_parts(vectors: NumberArray) -> Iterator[slice]:

@@ -166,8 +166,8 @@ class Sparse:
         if self.similarity == "euclidean":
             return 2 * dots - documents - queries
         lengths = np.sqrt(queries) * np.sqrt(documents)
-        found: FloatArray = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
-        return found
+        cosines: FloatArray = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
+        return cosines
 
 
 def _canonical(rows: SparseRows) -> tuple[SparseRows, FloatArray]:

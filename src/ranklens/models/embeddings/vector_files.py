@@ -49,15 +49,15 @@ def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
         )
     if not place.exists():
         raise InputError(f"{place} does not exist.", path=str(place))
-    found = [_open(file, vectors) for file in files]
-    for piece in found[1:]:
-        if piece.size != found[0].size:
+    opened = [_open(file, vectors) for file in files]
+    for piece in opened[1:]:
+        if piece.size != opened[0].size:
             raise InputError(
-                f"{piece.path.name} holds vectors of {piece.size} numbers, {found[0].path.name} of {found[0].size}; "
+                f"{piece.path.name} holds vectors of {piece.size} numbers, {opened[0].path.name} of {opened[0].size}; "
                 "all must be the same.",
                 path=str(piece.path),
             )
-    return found
+    return opened
 
 
 def _by_numbers(path: Path) -> tuple[list[str | int], str]:
@@ -166,21 +166,21 @@ def _stacked(column: pl.Series, path: Path, first: int) -> NumberArray:
     return column.explode().to_numpy().reshape(len(column), -1)
 
 
-def _one_of(found: Sequence[str], asked: str | None, path: Path, what: str) -> str:
-    if asked is not None and asked in found:
+def _one_of(names: Sequence[str], asked: str | None, path: Path, what: str) -> str:
+    if asked is not None and asked in names:
         return asked
-    if asked is None and len(found) == 1:
-        return found[0]
-    have = f"has {', '.join(map(repr, found))}" if found else f"has no {what} of vectors"
-    advice = f"; name one with vectors=… ({what})" if found else ""
+    if asked is None and len(names) == 1:
+        return names[0]
+    have = f"has {', '.join(map(repr, names))}" if names else f"has no {what} of vectors"
+    advice = f"; name one with vectors=… ({what})" if names else ""
     missing = f"There is no {what} {asked!r}: " if asked is not None else ""
     raise InputError(f"{missing}{path.name} {have}{advice}.", path=str(path))
 
 
-def rows_of(found: Sequence[Piece], step: int) -> Iterator[tuple[int, NumberArray]]:
+def rows_of(opened: Sequence[Piece], step: int) -> Iterator[tuple[int, NumberArray]]:
     """The first row and the vectors of each block, over all pieces."""
     before = 0
-    for piece in found:
+    for piece in opened:
         for first in range(0, piece.rows, step):
             yield before + first, piece.read(first, min(first + step, piece.rows))
         before += piece.rows

@@ -106,7 +106,7 @@ def on_gpu(value: object) -> bool:
     """Whether the numbers are in the memory of a GPU: a torch tensor, or an array of another library with DLPack."""
     if is_torch(value):
         return value.device.type != "cpu"
-    if isinstance(value, np.ndarray) or not isinstance(value, OnDevice):
+    if isinstance(value, (np.ndarray, list)) or not isinstance(value, OnDevice):
         return False
     return int(value.__dlpack_device__()[0]) not in (1, 3, 11)  # DLPack's numbers for the host, also pinned
 
@@ -139,7 +139,7 @@ def as_array(value: object, name: str) -> NumberArray:
         tensor = value.detach().cpu()
         unknown = str(tensor.dtype) in ("torch.bfloat16", "torch.float8_e4m3fn")
         return (tensor.to(sys.modules["torch"].float32) if unknown else tensor).numpy()
-    if isinstance(value, Fetched) and type(value).__module__.startswith("cupy"):
+    if type(value).__module__.startswith("cupy") and isinstance(value, Fetched):
         value = value.get()
     try:
         array = np.asarray(value)
@@ -149,6 +149,7 @@ def as_array(value: object, name: str) -> NumberArray:
         ) from None
     if array.dtype == np.bool_:
         return array.astype(np.int16)  # not of bytes, which may be packed bits
+    # Libraries that add types of numbers to NumPy show them as bytes without a meaning (kind V).
     if array.dtype.kind == "V" or array.dtype.name in ("bfloat16", "float8_e4m3fn"):
         return array.astype(np.float32)
     if array.dtype.kind not in "iuf":
@@ -164,6 +165,8 @@ def as_list(values: object, name: str) -> list[object]:
     >>> as_list(np.array([3, 4]), "queries"), as_list(("a", "b"), "queries")
     ([3, 4], ['a', 'b'])
     """
+    if isinstance(values, (list, tuple)):  # asking a protocol takes ten times as long
+        return list(values)
     if isinstance(values, Listed):
         return list(values.tolist())
     if isinstance(values, OnDevice):

@@ -134,7 +134,7 @@ class _XGBoost(_Metric):
 
 
 class _CatBoost(_Metric):
-    # CatBoost shows the name of the class.
+    # CatBoost calls the metric by the name of its class in all that it prints and returns, so renaming it changes what users see.
 
     def __init__(
         self,
