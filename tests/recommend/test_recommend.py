@@ -97,7 +97,9 @@ def test_counts_of_recbole():
         "Entropy(kind=recbole)",
         "Coverage",
     ]
-    found = rl.recommend.evaluate({"u0": {"x"}}, dict.fromkeys(lists, {"a"}), lists, names, items=[*counts])
+    found = rl.recommend.evaluate(
+        {"u0": {"x"}}, {user: {"a"} for user in lists}, lists, names, items=[*counts]
+    )
     assert [*found.mean.values()] == pytest.approx(
         [0.341667, 0.390476, 0.609524, 2.656565, 0.263056, 7 / 8], abs=1e-6
     )
