@@ -11,7 +11,7 @@ from pathlib import Path
 import ranklens as rl
 from ranklens import metrics as registry
 from ranklens.metrics.conventions import CONVENTIONS
-from ranklens.metrics.conventions.differences import told
+from ranklens.metrics.conventions.differences import in_sentences
 from ranklens.metrics.literature import references_of
 from ranklens.metrics.parameters import shown
 
@@ -148,8 +148,8 @@ def _references(definition: registry.Definition) -> list[str]:
 
 
 def _otherwise(definition: registry.Definition) -> list[str]:
-    found = told(definition.name)
-    return ["Computed otherwise:", "", *(f"- {line}" for line in found), ""] if found else []
+    lines = in_sentences(definition.name)
+    return ["Computed otherwise:", "", *(f"- {line}" for line in lines), ""] if lines else []
 
 
 def _signature(definition: registry.Definition) -> str:

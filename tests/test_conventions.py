@@ -12,7 +12,7 @@ import ranklens as rl
 from ranklens import metrics as registry
 from ranklens.cli.main import main
 from ranklens.metrics.conventions import CONVENTIONS
-from ranklens.metrics.conventions.differences import differences, told
+from ranklens.metrics.conventions.differences import differences, in_sentences
 
 
 def lists(seed, queries=20, positives=True):
@@ -326,12 +326,12 @@ def test_who_computes_a_measure_otherwise():
     (lrap,) = [found for found in differences("map") if found.tool == "torchmetrics"]
     assert str(lrap.ours) == "LRAP"
     assert "map is what is called LRAP here." in lrap.reasons
-    assert told("Rprec") == []
-    assert told("R") == ["Without a cutoff, only the first documents count: 10 in elasticsearch."]
+    assert in_sentences("Rprec") == []
+    assert in_sentences("R") == ["Without a cutoff, only the first documents count: 10 in elasticsearch."]
 
 
 def test_every_reason_of_a_tool_is_told_with_some_measure():
-    said = " ".join(line for name in registry.definitions() for line in told(name))
+    said = " ".join(line for name in registry.definitions() for line in in_sentences(name))
     for tool in CONVENTIONS.values():
         for called, reason in tool.why.items():
             assert not called or reason in said, (tool.name, called)

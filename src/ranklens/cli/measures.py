@@ -128,7 +128,7 @@ def _table(measures: Sequence[Measure]) -> Table:
 
 
 def _description(definition: Definition) -> Printout:
-    from ranklens.metrics.conventions.differences import told
+    from ranklens.metrics.conventions.differences import in_sentences
     from ranklens.metrics.literature import references_of
     from ranklens.tables.table import Lines, Printout, Table
 
@@ -141,7 +141,7 @@ def _description(definition: Definition) -> Printout:
         parts.append(Lines("Formula (LaTeX)", [definition.formula.latex]))
     if sources := references_of(definition):
         parts.append(Lines("References", [str(source) for source in sources]))
-    if otherwise := told(definition.name):
+    if otherwise := in_sentences(definition.name):
         parts.append(Lines("Computed otherwise", otherwise))
     if definition.aliases:
         parts.append(Lines("Also called", [", ".join(definition.aliases)]))

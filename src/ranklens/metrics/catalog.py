@@ -73,13 +73,12 @@ class Definition:
     def description(self) -> str:
         """The docstring of the function, and where its parameters are described if not there."""
         own = inspect.cleandoc(documentation(self.function))
-        return f"{own}\n\n{self._referral(self.like)}" if self.like else own
-
-    def _referral(self, other: str) -> str:
-        mine, theirs = {*self.parameters}, {*definition(other).parameters}
+        if not self.like:
+            return own
+        mine, theirs = {*self.parameters}, {*definition(self.like).parameters}
         if mine == theirs:
-            return f"Same parameters as {other}."
-        return f"{'Other parameters' if mine - theirs else 'Parameters'} as in {other}."
+            return f"{own}\n\nSame parameters as {self.like}."
+        return f"{own}\n\n{'Other parameters' if mine - theirs else 'Parameters'} as in {self.like}."
 
     def told(self, given: Iterable[str]) -> list[str]:
         """The docstring by paragraph, without those that begin with the name of a parameter unless one they name is given.
@@ -87,10 +86,13 @@ class Definition:
         >>> definition("R").told([])
         ['Recall: relevant documents in the top k, divided by all relevant documents R.']
         """
-        chosen = [f"``{name}{end}" for name in given for end in "=`"]
-        parts = inspect.cleandoc(documentation(self.function)).split("\n\n")
-        kept = [part for part in parts if not part.startswith("``") or any(name in part for name in chosen)]
-        return [" ".join(part.replace("``", "").split()) for part in kept]
+        mentions = [f"``{name}{end}" for name in given for end in "=`"]
+        paragraphs = inspect.cleandoc(documentation(self.function)).split("\n\n")
+        return [
+            " ".join(paragraph.replace("``", "").split())
+            for paragraph in paragraphs
+            if not paragraph.startswith("``") or any(mention in paragraph for mention in mentions)
+        ]
 
     @property
     def summary(self) -> str:
@@ -169,8 +171,8 @@ class Measure:
         own = known.parameters.get("rel")
         # A measure of grades, such as nDCG, has no level: any grade above 0 counts.
         level = dict(self.params).get("rel", own.default) if own else math.ulp(0.0)
-        found: BoolArray = judged.total(level) == 0
-        return found
+        without_relevant: BoolArray = judged.total(level) == 0
+        return without_relevant
 
     @property
     def formula(self) -> str:
@@ -345,7 +347,7 @@ def make(definition: Definition, params: Mapping[str, object]) -> Measure:
             raise MeasureError(
                 f"{definition.name} has no parameter {key!r}: {nearest(key, definition.parameters)}"
             )
-    found: list[tuple[str, Value]] = []
+    changed: list[tuple[str, Value]] = []
     for key, parameter in definition.parameters.items():
         if key not in params:
             if parameter.default is inspect.Parameter.empty:
@@ -356,8 +358,8 @@ def make(definition: Definition, params: Mapping[str, object]) -> Measure:
             continue
         value = parameter.read(params[key], definition.name)
         if value != parameter.default:
-            found.append((key, value))
-    return Measure(definition.name, tuple(found))
+            changed.append((key, value))
+    return Measure(definition.name, tuple(changed))
 
 
 @cache

@@ -47,13 +47,14 @@ def written(
         raise InputError(f"cite={cite!r} is not known: names or latex.")
     named = []
     for measure in measures:
-        told = [
-            *stated(measure, max_grade),
-            *_discount(measure),
-            _cited(references_of(measure.definition), cite),
-        ]
-        inside = "; ".join(part for part in told if part)
-        named.append(f"{_escaped(str(measure), cite)}{f' ({_escaped_part(inside, cite)})' if inside else ''}")
+        facts = stated(measure, max_grade)
+        has_discount = "discount" in measure.definition.parameters
+        if has_discount and not {"discount", "log_base"} & dict(measure.params).keys():
+            facts.append("discount = log2(rank + 1)")  # which the name shows only where it is another
+        # Not escaped as a whole: citations are LaTeX already.
+        inside = "; ".join(facts).replace("max_grade", r"max\_grade" if cite == "latex" else "max_grade")
+        inside = "; ".join(part for part in (inside, _cited(references_of(measure.definition), cite)) if part)
+        named.append(f"{_escaped(str(measure), cite)}{f' ({inside})' if inside else ''}")
     named += [_escaped(name, cite) for name in others]
     procedures = [REFERENCES[key] for key in tested]
     body = [_escaped(sentence, cite) for sentence in sentences]
@@ -61,16 +62,9 @@ def written(
         body.append(f"On the tests and corrections see {_cited(procedures, cite)}.")
     software = replace(REFERENCES["ranklens"], note=f"Version {__version__}")
     body.append(f"Values were computed with RankLens {__version__} ({_cited([software], cite)}).")
-    found = [reference for measure in measures for reference in references_of(measure.definition)]
+    of_measures = [reference for measure in measures for reference in references_of(measure.definition)]
     text = " ".join([f"We report {several(named, len(named))}.", *body])
-    return Methods(text, tuple(dict.fromkeys([*found, *procedures, software])))
-
-
-def _discount(measure: Measure) -> list[str]:
-    """The discount of a measure that has a choice, where its name does not show it."""
-    has_choice = "discount" in measure.definition.parameters
-    is_shown = {"discount", "log_base"} & dict(measure.params).keys()
-    return ["discount = log2(rank + 1)"] if has_choice and not is_shown else []
+    return Methods(text, tuple(dict.fromkeys([*of_measures, *procedures, software])))
 
 
 def _cited(references: Sequence[Reference], cite: Citations) -> str:
@@ -85,8 +79,3 @@ def _escaped(text: str, cite: Citations) -> str:
     from ranklens.tables.latex import escaped
 
     return escaped(text) if cite == "latex" else text
-
-
-def _escaped_part(text: str, cite: Citations) -> str:
-    """Parameters may hold an underscore; citations are LaTeX already."""
-    return text.replace("max_grade", r"max\_grade") if cite == "latex" else text

@@ -33,16 +33,17 @@ def differences(name: str) -> list[Difference]:
     return [found for tool in CONVENTIONS.values() for found in _of_tool(tool, known)]
 
 
-def told(name: str) -> list[str]:
+def in_sentences(name: str) -> list[str]:
     """The same in sentences, with tools that do the same together.
 
-    >>> told("ERR")[0]
+    >>> in_sentences("ERR")[0]
     'gdeval (`ERR(max_grade=4)`): The highest grade is 4, whatever the judgments hold.'
     """
     tools: dict[tuple[str, str], dict[str, None]] = {}
-    for found in differences(name):
-        for reason in found.reasons:
-            tools.setdefault((reason, _spelled(found)), {})[found.tool] = None
+    for one in differences(name):
+        ours = f" (`{one.ours}`)" if one.ours.params else ""
+        for reason in one.reasons:
+            tools.setdefault((reason, ours), {})[one.tool] = None
     said = [f"{several([*names], len(names))}{ours}: {reason}" for (reason, ours), names in tools.items()]
     return [*said, *_cutoffs(differences(name))]
 
@@ -71,10 +72,6 @@ def _usual(called: str, ours: Measure) -> Measure:
 def _without_cutoff(measure: Measure) -> Measure:
     at = measure.definition.at
     return make(measure.definition, {key: value for key, value in measure.params if key != at})
-
-
-def _spelled(found: Difference) -> str:
-    return f" (`{found.ours}`)" if found.ours.params else ""
 
 
 def _cutoffs(found: list[Difference]) -> list[str]:
