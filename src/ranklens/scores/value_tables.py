@@ -234,8 +234,8 @@ def _of_frame(system: str, given: Any) -> Values:
             f"{system} is {kind(given)}; give Scores, a table with a column query and one per measure, "
             "or {query: {measure: value}}."
         )
-    if getattr(getattr(given, "index", None), "name", None):
-        given = given.reset_index()  # pandas
+    if type(given).__module__.partition(".")[0] == "pandas" and given.index.name:
+        given = given.reset_index()
     frame = frames.to_polars(given)
     key = frames.query_column(frame)
     if key is None:
