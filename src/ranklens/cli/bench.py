@@ -86,10 +86,17 @@ def bench(
         result = measure(loaded, asking)
     # Before the files of the configuration, of which one may not be writable.
     with reader_may_leave():  # as in "ranklens bench … | head": the status is still that of the gates
-        if written is Format.parquet:
-            output_formats.write_parquet(result.to_frame(), output)
-        else:
-            write_text(_render(result, written).rstrip("\n") + "\n", output)
+        output_formats.write(
+            written,
+            output,
+            shown=result.printout(),
+            rows=result.to_frame,
+            texts={
+                "json": result.to_json,
+                "latex": result.to_latex,
+                "github": lambda: f"{result}\n\n{result.outcome.to_annotations(result.config.file)}",
+            },
+        )
     write_outputs(result)
     if junit is not None:
         write_text(result.outcome.to_junit(), junit)
@@ -127,20 +134,6 @@ def _add_to_summary(result: BenchResult) -> None:
     tables = result.to_markdown()
     gated = result.outcome.verdicts
     add_to_summary(f"{result.outcome.to_markdown()}\n\n{folded('Results', tables)}" if gated else tables)
-
-
-def _render(result: BenchResult, format: Format) -> str:  # noqa: A002
-    if format is Format.github:
-        return f"{result}\n\n{result.outcome.to_annotations(result.config.file)}"
-    render = {
-        Format.table: result.__str__,
-        Format.json: result.to_json,
-        Format.jsonl: lambda: output_formats.as_rows(result.to_frame(), format),
-        Format.markdown: result.to_markdown,
-        Format.csv: result.to_csv,
-        Format.latex: result.to_latex,
-    }
-    return render[format]()
 
 
 def _write_example(path: Path, force: bool) -> None:

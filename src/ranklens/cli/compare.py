@@ -149,17 +149,14 @@ def compare(
         shown = shown.with_part(risk_table(found, risk))
     for plan in planned:
         _draw(found, plan, pair or (None, None), (figure, highlight))
-    if written is Format.table and out.is_standard_output(output):
-        from ranklens.tables import terminal
-
-        terminal.show(shown)
-    elif written is Format.parquet:
-        output_formats.write_parquet(_frame(found, texts, rows), output)
-    else:
-        text = _render(found, shown, texts, written, rows, spreadsheet, table)
-        if effect_sizes and written is Format.latex:
-            text += f"\n{found.effect_sizes().to_latex()}\n"
-        out.write_text(text, output)
+    output_formats.write(
+        written,
+        output,
+        shown=shown,
+        rows=lambda: _frame(found, texts, rows),
+        texts={"json": lambda: found.to_json(indent=2), "latex": lambda: _latex(found, table, effect_sizes)},
+        guarded=spreadsheet,
+    )
     if save:
         from ranklens.cli.history import keep
 
@@ -210,29 +207,11 @@ def _printout(
     return shown
 
 
-def _render(
-    found: Comparison,
-    shown: Printout,
-    texts: Mapping[str, str],
-    format: Format,  # noqa: A002
-    rows: Rows,
-    guarded: bool,
-    paper: PaperTable,
-) -> str:
-    if format is Format.json:
-        return found.to_json(indent=2) + "\n"
-    if format is Format.latex:
-        from ranklens.comparison.paper import latex
+def _latex(found: Comparison, paper: PaperTable, effect_sizes: bool) -> str:
+    from ranklens.comparison.paper import latex
 
-        return latex(found, paper) + "\n"
-    if format is Format.markdown:
-        return shown.to_markdown() + "\n"
-    if format is Format.table:
-        return str(shown) + "\n"
-    frame = _frame(found, texts, rows)
-    return output_formats.as_rows(
-        _guarded(frame) if guarded and format is not Format.jsonl else frame, format
-    )
+    text = latex(found, paper)
+    return f"{text}\n\n{found.effect_sizes().to_latex()}" if effect_sizes else text
 
 
 def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFrame:
@@ -242,12 +221,3 @@ def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFr
     if texts and rows is Rows.queries:
         frame.insert_column(1, frame["query"].replace_strict(dict(texts), default=None).alias("question"))
     return frame
-
-
-def _guarded(table: pl.DataFrame) -> pl.DataFrame:
-    """Text that no spreadsheet takes for a formula."""
-    import polars as pl
-
-    from ranklens.tables.table import no_formula
-
-    return table.with_columns(pl.col(pl.String).map_elements(no_formula, pl.String))

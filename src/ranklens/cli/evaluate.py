@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,12 +23,10 @@ from ranklens.options import Description
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ranklens.report.explanation.failing import Failing
     from ranklens.scores import Scores
     from ranklens.scores.evaluation import Each
-    from ranklens.tables.table import Table
+    from ranklens.tables.table import Printout, Table
 
 DEFAULT_MEASURES = ["nDCG@10,AP,RR,R@100,P@10"]
 _FEW = 8  # runs, each of which has its own progress
@@ -139,12 +137,20 @@ def evaluate(
         worst = (
             {name: one.failing(failing_measure, failing) for name, one in found.items()} if failing else {}
         )
-    if written is Format.table and out.is_standard_output(output):
-        _show(found, per_query, worst)
-    elif written is Format.parquet:
-        output_formats.write_parquet(_frame(_rows(found, per_query, worst)), output)
-    else:
-        out.write_text(_render(found, per_query, worst, written, spreadsheet), output)
+    tables = _Tables(found, per_query, worst)
+    output_formats.write(
+        written,
+        output,
+        shown=lambda width: tables.shown(width, _WIDEST_TEXT),
+        rows=lambda: _rows(found, per_query, worst),
+        content=lambda: _content(found, worst),
+        texts={
+            "csv": lambda: tables.exact().to_csv(guarded=spreadsheet),
+            "tsv": lambda: tables.exact().to_csv("\t", guarded=spreadsheet),
+            "markdown": lambda: tables.shown(None, None, whole=True).to_markdown(),
+            "latex": lambda: tables.shown(None, None).to_latex(),
+        },
+    )
     if save:
         from ranklens.cli.history import keep
 
@@ -203,80 +209,62 @@ def _said(each: Each) -> Iterator[None]:
             warn(told)
 
 
-def _show(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> None:
-    """On a terminal, no wider than it is."""
-    from ranklens.tables import terminal
-    from ranklens.tables.table import Printout
+@dataclass(frozen=True)
+class _Tables:
+    """The scores of runs as tables, with the queries that do worst, if they were asked for."""
 
-    console = terminal.terminal()
-    table = _table(found, per_query, None if console is None else console.width, _WIDEST_TEXT)
-    terminal.show(
-        Printout([table, *(_named(name, one.table(), worst) for name, one in worst.items())]), console
-    )
+    found: Mapping[str, Scores]
+    per_query: bool
+    worst: Mapping[str, Failing]
 
+    def shown(self, width: int | None, widest_text: int | None, *, whole: bool = False) -> Printout:
+        """What people read; ``whole`` texts are not shortened."""
+        from ranklens.scores import tables
+        from ranklens.tables.table import Printout
 
-def _table(found: dict[str, Scores], per_query: bool, width: int | None, widest_text: int | None) -> Table:
-    from ranklens.scores import tables as score_tables
+        scores = (
+            tables.by_query(self.found, widest=widest_text)
+            if self.per_query
+            else tables.means(self.found, width)
+        )
+        failing = {name: one.table(whole=whole) for name, one in self.worst.items()}
+        if len(failing) > 1:
+            failing = {name: replace(one, title=f"{name}: {one.title}") for name, one in failing.items()}
+        return Printout([scores, *failing.values()])
 
-    if per_query:
-        return score_tables.by_query(found, widest=widest_text)
-    return score_tables.means(found, width)
+    def exact(self) -> Table:
+        """All digits, for other programs to read."""
+        from ranklens.scores import tables
+        from ranklens.tables.table import Table
 
+        if self.worst:
+            from ranklens.report.explanation.failing import COLUMNS
 
-def _named(run: str, table: Table, worst: Mapping[str, Failing]) -> Table:
-    """The table with the name of the run in its title, where there are several."""
-    return replace(table, title=f"{run}: {table.title}") if len(worst) > 1 else table
-
-
-def _render(
-    found: dict[str, Scores],
-    per_query: bool,
-    worst: Mapping[str, Failing],
-    format: Format,  # noqa: A002
-    guarded: bool,
-) -> str:
-    from ranklens.tables.table import Printout
-
-    if format is Format.json:
-        content = {name: json.loads(scores.to_json()) for name, scores in found.items()}
-        for name, one in worst.items():
-            content[name]["failing"] = {"measure": str(one.measure), "queries": one.to_dicts()}
-        return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-    if format is Format.jsonl:
-        rows = _rows(found, per_query, worst)
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if format in (Format.csv, Format.tsv):
-        return _exact(found, per_query, worst).to_csv("," if format is Format.csv else "\t", guarded=guarded)
-    table = _table(found, per_query, None, _WIDEST_TEXT if format is Format.table else None)
-    if format is Format.latex:
-        return table.to_latex() + "\n"
-    if format is Format.table:
-        parts = [table, *(_named(name, one.table(), worst) for name, one in worst.items())]
-        return f"{Printout(parts)}\n"
-    parts = [table, *(_named(name, one.table(whole=True), worst) for name, one in worst.items())]
-    return Printout(parts).to_markdown() + "\n"
+            rows = [
+                [name, *map(_cell, row.values())]
+                for name, one in self.worst.items()
+                for row in one.to_dicts()
+            ]
+            return Table(["run", *COLUMNS], rows)
+        return tables.by_query(self.found, exact=True) if self.per_query else tables.exact_means(self.found)
 
 
-def _exact(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> Table:
-    """All digits, for other programs to read."""
-    from ranklens.scores import tables as score_tables
-    from ranklens.tables.table import Table
-
-    if worst:
-        from ranklens.report.explanation.failing import COLUMNS
-
-        rows = [[name, *map(_cell, row.values())] for name, one in worst.items() for row in one.to_dicts()]
-        return Table(["run", *COLUMNS], rows)
-    return score_tables.by_query(found, exact=True) if per_query else score_tables.exact_means(found)
+def _content(found: Mapping[str, Scores], worst: Mapping[str, Failing]) -> dict[str, object]:
+    content = {name: json.loads(scores.to_json()) for name, scores in found.items()}
+    for name, one in worst.items():
+        content[name]["failing"] = {"measure": str(one.measure), "queries": one.to_dicts()}
+    return content
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(_cell, value))
     return "" if value is None else str(value)
 
 
-def _rows(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing]) -> list[dict[str, Any]]:
+def _rows(
+    found: Mapping[str, Scores], per_query: bool, worst: Mapping[str, Failing]
+) -> list[dict[str, object]]:
     if worst:
         return [{"run": name, **row} for name, one in worst.items() for row in one.to_dicts()]
     if per_query:
@@ -284,13 +272,7 @@ def _rows(found: dict[str, Scores], per_query: bool, worst: Mapping[str, Failing
     return [{"run": name, **row} for name, s in found.items() for row in s.to_frame().to_dicts()]
 
 
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _by_query(scores: Scores) -> Iterator[dict[str, Any]]:
+def _by_query(scores: Scores) -> Iterator[dict[str, object]]:
     for row in scores.per_query.to_dicts():
         text = {"question": scores.texts.get(row["query"])} if scores.texts else {}
         yield {"query": row["query"], **text, **row}

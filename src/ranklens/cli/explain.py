@@ -24,7 +24,6 @@ from ranklens.process import say_result
 if TYPE_CHECKING:
     from ranklens.data.qrels import Qrels
     from ranklens.data.run import Run
-    from ranklens.report.explanation.explain import Explanation
 
 EXAMPLES = """
 
@@ -96,6 +95,7 @@ def explain(
     from ranklens.judging.documents import judgments
     from ranklens.judging.inputs import read_inputs
     from ranklens.report.explanation.explain import explain as work_out
+    from ranklens.report.explanation.tables import printout
 
     out.check_output(output, [qrels, *paths_of([run])])
     written = output_formats.format_of(format, output, Format)
@@ -119,20 +119,19 @@ def explain(
     own = None if convention is not None and policy == Policy() else policy
     found = work_out(measure, gold, ranked, query=query, policy=own, rows=rows, convention=convention)
     found = replace(found, text=texts.get(query))
-    if written is Format.parquet:
-        output_formats.write_parquet(found.to_frame(), output)
-    else:
-        out.write_text(_render(found, written).rstrip("\n") + "\n", output)
-
-
-def _render(found: Explanation, format: Format) -> str:  # noqa: A002
-    if format is Format.html:
-        return _PAGE.format(title=escape(f"{found.measure} of {found.query}"), body=found.to_html())
-    if format is Format.table:
-        return str(found)
-    if format in (Format.csv, Format.jsonl):
-        return output_formats.as_rows(found.to_frame(), format)
-    return found.to_markdown() if format is Format.markdown else found.to_json()
+    output_formats.write(
+        written,
+        output,
+        shown=lambda _: printout(found),
+        rows=found.to_frame,
+        texts={
+            "table": found.__str__,  # with ids shortened
+            "json": found.to_json,
+            "html": lambda: _PAGE.format(
+                title=escape(f"{found.measure} of {found.query}"), body=found.to_html()
+            ),
+        },
+    )
 
 
 def _which_query(measure: str, qrels: Qrels, run: Run, policy: Policy, texts: Mapping[str, str]) -> str:

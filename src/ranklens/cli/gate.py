@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -362,18 +361,16 @@ def _for_ci(outcome: Outcome, junit: Path | None) -> None:
 def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | None) -> None:  # noqa: A002
     """The verdicts, then the exit status."""
     from ranklens.guard import wording
-    from ranklens.tables import terminal
 
     shown = format is Format.table and out.is_standard_output(output)
     with reader_may_leave():  # as in "ranklens gate … | head": the status is still that of the gate
-        if shown:
-            terminal.show(outcome.printout())
-        elif format is Format.json:
-            out.write_text(json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False) + "\n", output)
-        else:
-            render = {Format.table: outcome.__str__, Format.markdown: outcome.to_markdown}
-            text = outcome.to_github(config) if format is Format.github else render[format]()
-            out.write_text(text + "\n", output)
+        output_formats.write(
+            format,
+            output,
+            shown=outcome.printout(),
+            content=outcome.to_dict,
+            texts={"markdown": outcome.to_markdown, "github": lambda: outcome.to_github(config)},
+        )
     if outcome.passed:
         return
     failed = outcome.failed

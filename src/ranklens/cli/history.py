@@ -124,9 +124,9 @@ def list_entries(
     written = _format(format, output)
     entries = History(store).entries(system=system, last=last)
     output_formats.write(
-        Printout([_table(entries)]),
         written,
         output,
+        shown=Printout([_table(entries)]),
         rows=lambda: _frame([_row(entry) for entry in entries]),
         content=lambda: [_told(entry) for entry in entries],
     )
@@ -151,9 +151,9 @@ def show(
     record = history.record(entry)
     values = {name: found.tolist() for name, found in record.values.items()}
     output_formats.write(
-        Printout([_by_query(record)]) if per_query else _details(entry, len(record.queries)),
         written,
         output,
+        shown=Printout([_by_query(record)]) if per_query else _details(entry, len(record.queries)),
         rows=lambda: _frame({"query": list(record.queries), **values} if per_query else _measures(entry)),
         content=lambda: {**_told(entry), "queries": list(record.queries), "values": values},
     )
@@ -192,9 +192,9 @@ def trend(
 
         save(found.chart(), plot)
     output_formats.write(
-        found.printout(),
         written,
         output,
+        shown=found.printout(),
         rows=found.to_frame,
         content=lambda: {
             "measure": str(found.measure),

@@ -62,14 +62,18 @@ def lint(
 def _write(found: dict[str, list[Finding]], written: Format, output: Path | None) -> None:
     from ranklens.tables.terminal import terminal
 
-    if written is not Format.table:
-        output_formats.write(
-            _printout(found), written, output, rows=lambda: _frame(found), content=lambda: _content(found)
-        )
-    elif out.is_standard_output(output) and (console := terminal()) is not None:
+    is_table = written is Format.table and out.is_standard_output(output)
+    if is_table and (console := terminal()) is not None:
         _show(found, console)
-    else:
-        out.write_text(_text(found), output)
+        return
+    output_formats.write(
+        written,
+        output,
+        shown=_printout(found),
+        rows=lambda: _frame(found),
+        content=lambda: _content(found),
+        texts={"table": lambda: _text(found)},
+    )
 
 
 def _rows(found: dict[str, list[Finding]]) -> list[list[str]]:

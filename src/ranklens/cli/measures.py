@@ -65,7 +65,7 @@ def list_measures(
         told = [(str(measure), measure.definition) for measure in some]
         shown = _list(some, registry.PRESETS) if purpose is None else _advice(purpose, some)
     content = [_content(*one) for one in told]
-    output_formats.write(shown, written, output, rows=lambda: _frame(content), content=lambda: content)
+    output_formats.write(written, output, shown=shown, rows=lambda: _frame(content), content=lambda: content)
 
 
 def _content(name: str, definition: Definition) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from ranklens.data.files import output as out
 from ranklens.data.files.suffixes import PACKINGS, TABLES
@@ -14,7 +14,8 @@ from ranklens.options import Description
 from ranklens.words import either
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     import polars as pl
 
@@ -35,6 +36,7 @@ class Format(str, Enum):
 
 
 Known = TypeVar("Known", bound=Enum)
+Rows: TypeAlias = "pl.DataFrame | list[dict[str, object]]"
 
 
 def asked(known: type[Enum]) -> Description:
@@ -90,48 +92,63 @@ def format_of(asked: Known | None, output: Path | None, known: type[Known]) -> K
 
 
 def write(
-    shown: Printout,
-    written: Format,
+    written: Enum,
     output: Path | None,
     *,
-    rows: Callable[[], pl.DataFrame],
-    content: Callable[[], Any],
+    shown: Printout | Callable[[int | None], Printout],
+    rows: Callable[[], Rows] = list,
+    content: Callable[[], object] = dict,
+    texts: Mapping[str, Callable[[], str]] = {},
+    guarded: bool = False,
 ) -> None:
-    """A result as people see it, as rows with all digits, or as JSON with all there is."""
-    if written is Format.table and out.is_standard_output(output):
-        from ranklens.tables import terminal
+    """A result as people see it, as rows with all digits, or as JSON with all there is.
 
-        terminal.show(shown)
-    elif written is Format.parquet:
-        write_parquet(rows(), output)
-    else:
-        out.write_text(_text(shown, written, rows, content), output)
+    ``shown`` may depend on the width of the terminal, if it is shown on one. ``texts`` are the formats that a result writes in its own
+    way. ``guarded`` keeps spreadsheets from taking text for a formula.
+    """
+    from ranklens.tables import terminal
 
-
-def _text(
-    shown: Printout, written: Format, rows: Callable[[], pl.DataFrame], content: Callable[[], Any]
-) -> str:
-    if written is Format.json:
-        return json.dumps(content(), ensure_ascii=False, indent=2, default=_date) + "\n"
-    if written in (Format.table, Format.markdown, Format.latex):
-        text = {Format.table: shown.__str__, Format.markdown: shown.to_markdown, Format.latex: shown.to_latex}
-        return text[written]() + "\n"
-    return as_rows(rows(), written)
-
-
-def as_rows(frame: pl.DataFrame, written: Enum) -> str:
-    """One object or line per row, with all digits."""
-    if written.value == "jsonl":
-        return "".join(
-            json.dumps(row, ensure_ascii=False, default=_date) + "\n" for row in frame.iter_rows(named=True)
+    if written.value in texts:
+        out.write_text(texts[written.value]().rstrip("\n") + "\n", output)
+    elif (
+        written.value == "table"
+        and out.is_standard_output(output)
+        and (console := terminal.terminal()) is not None
+    ):
+        terminal.show(shown(console.width) if callable(shown) else shown, console)
+    elif written.value in ("table", "markdown", "latex"):
+        seen = shown(None) if callable(shown) else shown
+        render = {"table": seen.__str__, "markdown": seen.to_markdown, "latex": seen.to_latex}
+        out.write_text(render[written.value]() + "\n", output)
+    elif written.value == "json":
+        out.write_text(json.dumps(content(), ensure_ascii=False, indent=2, default=_date) + "\n", output)
+    elif written.value == "jsonl":
+        found = rows()
+        lines = found if isinstance(found, list) else found.iter_rows(named=True)
+        out.write_text(
+            "".join(json.dumps(row, ensure_ascii=False, default=_date) + "\n" for row in lines), output
         )
-    return frame.write_csv(separator="," if written.value == "csv" else "\t")
+    elif written.value == "parquet":
+        out.write_whole(Path("-") if output is None else output, _frame(rows()).write_parquet)
+    else:
+        frame = _guarded(_frame(rows())) if guarded else _frame(rows())
+        out.write_text(frame.write_csv(separator="," if written.value == "csv" else "\t"), output)
 
 
-def _date(value: Any) -> str:
-    return str(value.isoformat())
+def _frame(rows: Rows) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None) if isinstance(rows, list) else rows
 
 
-def write_parquet(frame: pl.DataFrame, output: Path | None) -> None:
-    """A table as Parquet, to a file or to standard output."""
-    out.write_whole(Path("-") if output is None else output, frame.write_parquet)
+def _guarded(table: pl.DataFrame) -> pl.DataFrame:
+    """Text that no spreadsheet takes for a formula."""
+    import polars as pl
+
+    from ranklens.tables.table import no_formula
+
+    return table.with_columns(pl.col(pl.String).map_elements(no_formula, pl.String))
+
+
+def _date(value: datetime) -> str:
+    return value.isoformat()

@@ -86,7 +86,9 @@ def plan(
         from ranklens.report.charts.style import save
 
         save(found.chart(), plot)
-    output_formats.write(found.printout(), written, output, rows=lambda: found.curve, content=found.to_dict)
+    output_formats.write(
+        written, output, shown=found.printout(), rows=lambda: found.curve, content=found.to_dict
+    )
 
 
 def _pilot(

@@ -36,4 +36,4 @@ def sensitivity(
     found = compare_files(qrels, runs, policy=policy, **settings).sensitivity(
         progress=lambda settings: progress(settings, "Trying settings")
     )
-    output_formats.write(found.printout(), written, output, rows=found.to_frame, content=found.to_dict)
+    output_formats.write(written, output, shown=found.printout(), rows=found.to_frame, content=found.to_dict)

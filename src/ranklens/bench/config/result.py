@@ -60,14 +60,14 @@ class BenchResult:
         return next(part for part in self._compared() if isinstance(part, Table))
 
     def __str__(self) -> str:
-        return str(self._printout())
+        return str(self.printout())
 
     def _repr_html_(self) -> str:
-        return self._printout().to_html()
+        return self.printout().to_html()
 
     def to_markdown(self) -> str:
         """Everything that print shows, as Markdown."""
-        return self._printout().to_markdown()
+        return self.printout().to_markdown()
 
     def to_latex(self) -> str:
         """A table for a paper."""
@@ -115,7 +115,8 @@ class BenchResult:
     def _analysis(self) -> StatisticalAnalysis:
         return self.config.retrieval_metrics.statistical_analysis
 
-    def _printout(self) -> Printout:
+    def printout(self) -> Printout:
+        """Everything that print shows."""
         parts: list[Table | Lines] = [Lines(line, ()) for line in self.outcome.stored]
         parts += [self.benchmark.table()] if self.benchmark is not None else []
         parts += self._compared() if self.comparison is not None else [self.table()]
