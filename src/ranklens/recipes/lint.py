@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Finding:
 
 
 def lint(
-    qrels: Any, run: Any, qrels_format: str | None = None, run_format: str | None = None
+    qrels: object, run: object, qrels_format: str | None = None, run_format: str | None = None
 ) -> list[Finding]:
     """Check judgments and a run, each a file or its content.
 

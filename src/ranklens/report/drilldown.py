@@ -108,7 +108,9 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     number = pl.DataFrame({"query": comparison.query_ids}, schema={"query": pl.String}).with_row_index(
         "place"
     )
-    judged = _judgments(evidence).join(number.select("query"), on="query", how="semi", maintain_order="left")
+    judged = judgments(evidence.qrels).join(
+        number.select("query"), on="query", how="semi", maintain_order="left"
+    )
     shown = {name for name in in_detail(comparison) if name in evidence.runs}
     runs = {
         s: _only(_run(evidence, name), number["query"])
@@ -149,10 +151,6 @@ def _for_display(policy: Policy) -> Policy:
     return replace(
         policy, ties=ties, missing="zero", empty="zero", unjudged_queries="ignore", duplicates="first"
     )
-
-
-def _judgments(evidence: Evidence) -> pl.DataFrame:
-    return judgments(evidence.qrels)
 
 
 def _run(evidence: Evidence, system: str) -> Run:

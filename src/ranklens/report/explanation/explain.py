@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from ranklens.data.matching.rules import Matching
+from ranklens.data.qrels import read_qrels
+from ranklens.data.readers.names import Names
+from ranklens.data.run import read_run
 from ranklens.errors import InputError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Measure, parse, with_rel
@@ -206,6 +209,10 @@ def explain(
 
     tool = conventions.chosen(convention)
     asked = tool.measure(measure)
+    # Read once, as the usual number is worked out of the same data.
+    names = Names.of(columns, match)
+    qrels = read_qrels(qrels, names)
+    run = read_run(run, qrels, names)
     tool_policy = policy or tool.policy_for([asked])
     data, explanation = worked(asked, tool_policy, rows)
     _, usual = worked(asked.definition.name + (f"@{asked.k}" if asked.k else ""), policy, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.judging.documents import judgments, ranking, with_further
@@ -210,7 +210,7 @@ def _best(measure: Measure) -> float:
 
 @dataclass(frozen=True)
 class _Read:
-    """What is known of some queries: judgments, rankings, texts and errors."""
+    """Judgments, rankings, texts and errors of some queries."""
 
     graded: Mapping[str, Sequence[tuple[str, float]]]  # judged documents with their grades, the best first
     ranked: Mapping[str, Sequence[Document]]
@@ -220,21 +220,24 @@ class _Read:
     policy: Policy
 
     @classmethod
-    def of(cls, sources: Sources, policy: Policy, chosen: Sequence[str], queries: Any) -> _Read:
+    def of(cls, sources: Sources, policy: Policy, chosen: Sequence[str], queries: object) -> _Read:
         import polars as pl
 
         qrels, run = sources.read(policy)
-        wanted = pl.col("query").is_in(list(chosen))
-        gold = judgments(qrels).filter(wanted).sort("grade", descending=True)
+        gold = judgments(qrels).filter(pl.col("query").is_in(list(chosen))).sort("grade", descending=True)
         whole = replace(policy, judged_only=False)
-        found = with_further(ranking(qrels, run, whole, queries=chosen), run, gold)
+        ranked = with_further(ranking(qrels, run, whole, queries=chosen), run, gold)
         documents: dict[str, list[Document]] = {}
-        for query, rank, doc, grade in found.select("query", "rank", "doc", "grade").iter_rows():
+        for query, rank, doc, grade in ranked.select("query", "rank", "doc", "grade").iter_rows():
             documents.setdefault(query, []).append(Document(rank, doc, grade))
         graded: dict[str, list[tuple[str, float]]] = {}
         for query, doc, grade in gold.select("query", "doc", "grade").iter_rows():
             graded.setdefault(query, []).append((doc, grade))
-        texts = {**run.texts, **qrels.texts, **(sources.texts or {}), **_given_texts(queries)}
+        texts = {**run.texts, **qrels.texts, **(sources.texts or {})}
+        if queries is not None:
+            from ranklens.data.files.queries import read_queries
+
+            texts |= read_queries(queries).texts
         failed = {**(run.failed or {}), **(sources.failed or {})}
         present = None if run.by_query is None else {str(query) for query in run.by_query}
         return cls(graded, documents, texts, failed, present, policy)
@@ -242,7 +245,7 @@ class _Read:
     def failing(
         self, query: str, value: float, measure: Measure, judged: Judged, number: int
     ) -> FailingQuery:
-        """What is known of one query, which has this number among those that were judged."""
+        """One query, which has this number among those that were judged."""
         ranked, retrieved = self.ranked.get(query, ()), int(judged.retrieved[number])
         if self.policy.judged_only:  # the measure does not see documents that nobody judged
             seen = [one for one in ranked if one.grade is not None and one.grade >= 0]
@@ -288,14 +291,6 @@ class _Read:
         if not counting:
             return "too low"
         return "lower down" if k is None else "in part"
-
-
-def _given_texts(queries: Any) -> Mapping[str, str]:
-    if queries is None:
-        return {}
-    from ranklens.data.files.queries import read_queries
-
-    return read_queries(queries).texts
 
 
 def _some(names: Sequence[str], none: str = "") -> str:

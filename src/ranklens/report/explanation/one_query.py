@@ -77,7 +77,13 @@ def read(
     judged, ranked = read_inputs(qrels, run, policy, columns=columns, match=match)
     held = ranked.held(query)
     gold = judgments(judged)
-    _check_is_judged(query, judged, gold)
+    # A dict can judge a query without judging any document; a table cannot.
+    ids = gold["query"].unique(maintain_order=True) if judged.by_query is None else map(str, judged.by_query)
+    judged_ids = list(ids)
+    if query not in judged_ids:
+        raise InputError(
+            f"Query {query!r} is not among the judged ones, so it has no value: {nearest(query, judged_ids)}"
+        )
     everything = replace(policy, depth=None, judged_only=False)
     whole = ranking(judged, ranked, everything, queries=[query])
     if policy.missing == "error" and not len(whole):
@@ -96,7 +102,7 @@ def read(
         query=query,
         policy=policy,
         judged=judge_all(policy),
-        in_one_order=judge_all(_in_one_order(policy)),
+        in_one_order=judge_all(replace(policy, ties="descending") if policy.ties == "average" else policy),
         listed=_listed(gold, whole, query, policy),
         gold=gold.filter(gold["query"] == query).select("doc", "grade"),
         retrieved=len(whole),
@@ -104,25 +110,10 @@ def read(
     )
 
 
-def _check_is_judged(query: str, qrels: Qrels, gold: pl.DataFrame) -> None:
-    # A dict can judge a query without judging any document; a table cannot.
-    judged = gold["query"].unique(maintain_order=True) if qrels.by_query is None else map(str, qrels.by_query)
-    known = list(judged)
-    if query in known:
-        return
-    raise InputError(
-        f"Query {query!r} is not among the judged ones, so it has no value: {nearest(query, known)}"
-    )
-
-
 def _all_judgments(qrels: Qrels, gold: pl.DataFrame) -> Qrels:
     if qrels.beyond_grades is not None:
         return Qrels(qrels.beyond_grades.under_text_ids())
     return Qrels(gold if qrels.by_query is None else {str(q): docs for q, docs in qrels.by_query.items()})
-
-
-def _in_one_order(policy: Policy) -> Policy:
-    return replace(policy, ties="descending") if policy.ties == "average" else policy
 
 
 def _judge(gold: Qrels, rows: Run, query: str, policy: Policy) -> Judged:
@@ -136,10 +127,10 @@ def _judge(gold: Qrels, rows: Run, query: str, policy: Policy) -> Judged:
 def _listed(gold: pl.DataFrame, whole: pl.DataFrame, query: str, policy: Policy) -> pl.DataFrame:
     """The documents that count, with how often each was repeated in the whole ranking."""
     # Documents that tie can take each other's places, also across the depth.
-    wanted = replace(policy, depth=None) if policy.ties == "average" else policy
-    if wanted.depth is None and not wanted.judged_only:
+    listing = replace(policy, depth=None) if policy.ties == "average" else policy
+    if listing.depth is None and not listing.judged_only:
         return whole
-    counted = ranking(gold, whole.select("query", "doc", "score"), wanted, queries=[query])
+    counted = ranking(gold, whole.select("query", "doc", "score"), listing, queries=[query])
     repeats = whole.select("doc", "repeats")
     return counted.drop("repeats").join(repeats, on="doc", how="left", maintain_order="left")
 
