@@ -99,6 +99,11 @@ def test_shapes_must_agree():
         rl.evaluate_scores([1, 2], [1, 0, 0], [2], "RR")
 
 
+def test_ids_are_a_list():
+    with pytest.raises(rl.InputError, match="query_ids: int is not a list"):
+        rl.evaluate_scores(np.eye(2), np.eye(2), measures="RR", query_ids=2)
+
+
 @given(rows(), st.lists(st.integers(1, 4), max_size=8), st.booleans())
 def test_relevant_documents_without_a_score_count(given_rows, missed, has_absent):
     """As ``evaluate`` counts them with the whole judgments, whichever way they are given."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from ranklens.errors import InputError, nearest
 from ranklens.judging.assembly import assemble
@@ -29,6 +29,24 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.comparison import Comparison
 
+    class CountingOptions(PolicyOptions, total=False):
+        """What may be asked of each evaluation of a model."""
+
+        exclude: object
+        top: int | None
+        batch: int | None
+        device: str | None
+
+    class EmbeddingOptions(CountingOptions, total=False):
+        """The options of :func:`evaluate_embeddings` but ``dims``, which decides what it returns."""
+
+        similarity: Similarity
+        query_ids: Sequence[object] | None
+        doc_ids: Sequence[object] | None
+        vectors: str | None
+        convention: str | Convention | None
+
+
 Measures = str | Measure | Sequence[str | Measure]
 
 
@@ -43,6 +61,28 @@ class EmbeddingScores(Scores):
         return run if isinstance(run, Mapping) else None
 
 
+@overload
+def evaluate_embeddings(
+    queries: object,
+    documents: object,
+    qrels: object,
+    measures: Measures = "rag",
+    policy: Policy | None = None,
+    *,
+    dims: None = None,
+    **options: Unpack[EmbeddingOptions],
+) -> EmbeddingScores: ...
+@overload
+def evaluate_embeddings(
+    queries: object,
+    documents: object,
+    qrels: object,
+    measures: Measures = "rag",
+    policy: Policy | None = None,
+    *,
+    dims: int | Sequence[int],
+    **options: Unpack[EmbeddingOptions],
+) -> Matryoshka: ...
 def evaluate_embeddings(
     queries: object,
     documents: object,
@@ -61,7 +101,7 @@ def evaluate_embeddings(
     vectors: str | None = None,
     convention: str | Convention | None = None,
     **options: Unpack[PolicyOptions],
-) -> Any:
+) -> EmbeddingScores | Matryoshka:
     """Score a model by its embeddings: every judged document is ranked among *all* documents, never a top k.
 
     ``queries`` and ``documents`` hold one vector per row: arrays or tensors of any library, SciPy sparse rows, or, with

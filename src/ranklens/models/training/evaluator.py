@@ -13,20 +13,13 @@ from ranklens.metrics import Measure, parse_many
 from ranklens.metrics.conventions import Convention, chosen, read
 from ranklens.models.embeddings.evaluation import EmbeddingScores, evaluate_embeddings
 from ranklens.models.embeddings.similarity import Similarity
-from ranklens.policy import Policy, PolicyOptions
+from ranklens.policy import Policy
 from ranklens.report.trackers.destinations import find
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    class EmbeddingOptions(PolicyOptions, total=False):
-        """What it passes on to :func:`ranklens.evaluate_embeddings`."""
-
-        exclude: object
-        top: int | None
-        batch: int | None
-        device: str | None
-
+    from ranklens.models.embeddings.evaluation import CountingOptions
 
 # The measures that sentence-transformers reports, and its words for them.
 _USUAL = [
@@ -93,7 +86,7 @@ class Evaluator:
         write_csv: bool = True,
         log_to: object = None,
         convention: str | Convention | None = None,
-        **options: Unpack[EmbeddingOptions],
+        **options: Unpack[CountingOptions],
     ) -> None:
         self.queries, self.corpus, self.qrels = dict(queries), dict(corpus), qrels
         self.measures, policy = read(parse_many(_USUAL) if measures is None else measures, convention, policy)
