@@ -134,7 +134,11 @@ def compare(
     table = PaperTable(**paper)
     if written is not Format.latex and (unused := table.given()):
         raise InputError(f"--{unused[0]} concerns the table of a paper; it needs --format latex.")
-    planned = [_planned(plot) for plot in plots]
+    planned: list[tuple[str, str | None, Path]] = []
+    if plots:
+        from ranklens.report import charts
+
+        planned = [charts.planned(plot) for plot in plots]
     for file in [output, *(file for _, _, file in planned)]:
         out.check_output(file, inputs(qrels, runs, settings["by"]))
     needs_texts = queries is not None or most or document is not None or rows is Rows.queries
@@ -172,12 +176,6 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         raise InputError(
             f"--rows needs --format csv, tsv, jsonl or parquet; {format.value} shows systems and pairs."
         )
-
-
-def _planned(plot: str) -> tuple[str, str | None, Path]:
-    from ranklens.report import charts
-
-    return charts.planned(plot)
 
 
 def _draw(

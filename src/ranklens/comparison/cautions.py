@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ranklens.comparison.alignment import Aligned
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.settings import Settings
-    from ranklens.judging.judged import Judged
     from ranklens.scores import Scores
 
 _FEW_QUERIES = 20
@@ -296,13 +295,11 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
             f"Judgments favour {high}: {percent(known[high])} of its top {depth:,} documents are judged, but only {percent(known[low])} of {low}'s. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."
         )
-    elif known[low] < _LOW_SHARE and (has_others or not _is_gold(ranked)):
+        return
+    # Golden sets judge one or two documents per query: most of what is returned is not judged then.
+    is_golden = all(len(judged.ideal) <= _FEW_JUDGED * len(judged) for judged in ranked)
+    if known[low] < _LOW_SHARE and (has_others or not is_golden):
         yield f"Only {percent(known[low])} of the top {depth:,} documents of {low} are judged; the others count as not relevant."
-
-
-def _is_gold(ranked: Sequence[Judged]) -> bool:
-    """Whether judgments name one or two documents per query, as golden sets do: then most of what is returned is not judged."""
-    return all(len(judged.ideal) <= _FEW_JUDGED * len(judged) for judged in ranked)
 
 
 def _counts(by_system: Mapping[str, int]) -> str:

@@ -335,7 +335,8 @@ def _named_runs(qrels: Any, runs: Any, names: Names, bad: Bad) -> tuple[Any, dic
     if isinstance(paths, (list, tuple)) and paths and all(map(is_path, paths)):
         opened = open_collection(qrels, [os.fspath(path) for path in paths], names=names, bad=bad)
         return opened.qrels, opened.runs
-    column = frames.system_column(runs) if _is_table(runs) else None
+    is_table = not isinstance(runs, Mapping) and frames.is_frame(runs)
+    column = frames.system_column(runs) if is_table else None
     if column is None:
         return qrels, _checked(runs)
     table = frames.to_polars(runs)
@@ -345,10 +346,6 @@ def _named_runs(qrels: Any, runs: Any, names: Names, bad: Bad) -> tuple[Any, dic
     if None in by_name:
         raise nameless(next((name for name in by_name if name is not None), ""))
     return qrels, _checked(by_name)
-
-
-def _is_table(runs: object) -> bool:
-    return not isinstance(runs, Mapping) and frames.is_frame(runs)
 
 
 def _checked(systems: object) -> dict[str, Any]:

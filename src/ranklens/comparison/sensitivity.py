@@ -213,6 +213,12 @@ def _compared(comparison: Comparison, other: Alternative) -> Comparison:
     values = {system: comparison.aligned.of(system) for system in comparison.systems}
     given: Mapping[str, Scores | Values] = other.scores or values
     missing = next((one.policy.missing for one in other.scores.values()), None)
+    clusters, queries = (
+        comparison.cluster_of,
+        {query for one in other.scores.values() for query in one.queries},
+    )
+    if clusters is not None and queries:
+        clusters = {query: cluster for query, cluster in clusters.items() if query in queries}
     return compare_scores(
         given,
         list(dict.fromkeys(other.names.values())),
@@ -222,18 +228,11 @@ def _compared(comparison: Comparison, other: Alternative) -> Comparison:
         alpha=settings.alpha,
         level=settings.level,
         family=settings.family if len(other.names) > 1 else "measure",
-        clusters=_clusters(comparison, other),
+        clusters=clusters,
         missing=missing,
         intervals=settings.intervals,
         rng=settings.seed,
     )
-
-
-def _clusters(comparison: Comparison, other: Alternative) -> object:
-    if comparison.cluster_of is None:
-        return None
-    asked = {query for one in other.scores.values() for query in one.queries}
-    return {query: cluster for query, cluster in comparison.cluster_of.items() if not asked or query in asked}
 
 
 def _changes_nothing(
