@@ -13,7 +13,7 @@ from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
 from ranklens.cli.mismatch import only_mismatches
 from ranklens.cli.reading import MatchOptions
-from ranklens.comparison.options import CompareOptions
+from ranklens.comparison.options import USUAL, CompareOptions
 from ranklens.data.files.collection import paths_of
 from ranklens.data.files.hashes import Inputs
 from ranklens.data.qrels import Qrels, with_intents
@@ -30,14 +30,13 @@ def _compare_options() -> dict[str, tuple[Any, Any]]:
     """Every option of ``ranklens.compare`` that has a help, by its name in a command; values without a type of their own are text."""
     added = {}
     for name, described in descriptions(CompareOptions).items():
-        default = getattr(_USUAL, name)
+        default = getattr(USUAL, name)
         kind = str | None if default is None else type(default)
         flag = described.flags[0].removeprefix("--") if described.flags else name
         added[flag] = (Annotated[kind, described], default)
     return added
 
 
-_USUAL = CompareOptions()
 _SETTINGS: dict[str, tuple[Any, Any]] = {
     "measures": (options.Measures, DEFAULT_MEASURES),
     **_compare_options(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from ranklens.comparison.conclusion import primary_measure
 from ranklens.comparison.effort import ComparisonSize, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.openness import Unjudged
-from ranklens.comparison.options import CompareArguments, CompareOptions, ComparisonArguments
+from ranklens.comparison.options import NAMES, CompareArguments, CompareOptions, ComparisonArguments
 from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
@@ -91,7 +91,7 @@ def compare(
     'good is better than bad by 0.500 [0.159, 0.641], p = 0.008. Choose good.'
     """
     asked, policies = CompareOptions.of(options)
-    chosen = make_policy(policy, policies, [one.name for one in fields(CompareOptions)])
+    chosen = make_policy(policy, policies, NAMES)
     settings = Settings.of(asked)
     if any(map(frames.is_spark, (qrels, runs, *(runs.values() if isinstance(runs, Mapping) else ())))):
         evaluated = _evaluated_on_spark(

@@ -94,9 +94,13 @@ class CompareOptions:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> tuple[CompareOptions, dict[str, Any]]:
         """From keyword arguments, and those of them that are something else."""
-        names = {one.name for one in fields(cls)}
-        rest = {name: value for name, value in given.items() if name not in names}
-        return cls(**{name: value for name, value in given.items() if name in names}), rest
+        own = {name: value for name, value in given.items() if name in NAMES}
+        rest = {name: value for name, value in given.items() if name not in NAMES}
+        return cls(**own) if own else USUAL, rest
+
+
+NAMES = tuple(one.name for one in fields(CompareOptions))
+USUAL = CompareOptions()
 
 
 class ComparisonArguments(TypedDict, total=False):

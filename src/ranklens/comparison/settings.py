@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.comparison.options import CompareOptions
+from ranklens.comparison.options import USUAL, CompareOptions
 from ranklens.errors import Given, InputError, Option
 from ranklens.options import descriptions
 from ranklens.stats import inputs
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ranklens.comparison.openness import Unjudged
     from ranklens.stats import Margin
 
-_USUAL = CompareOptions()
 CHOICES = {name: option.choices for name, option in descriptions(CompareOptions).items() if option.choices}
 
 
@@ -30,14 +29,14 @@ class Settings:
 
     baseline: str | None = None
     test: str = DEFAULT_TEST
-    correction: str = _USUAL.correction
-    alpha: float = _USUAL.alpha
-    level: float = _USUAL.level
+    correction: str = USUAL.correction
+    alpha: float = USUAL.alpha
+    level: float = USUAL.level
     seed: int = 0
     resamples: int = 100_000
-    family: str = _USUAL.family
+    family: str = USUAL.family
     primary: str | None = None  # the measure that a recommendation rests on
-    intervals: str = _USUAL.intervals
+    intervals: str = USUAL.intervals
     margins: Mapping[str, Margin] = field(default_factory=dict, hash=False)  # by measure
     is_default: bool = True  # nobody named the test, so another may take its place where that is better
 
