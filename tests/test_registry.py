@@ -8,7 +8,7 @@ from table import NOT
 
 import ranklens as rl
 from ranklens import metrics as registry
-from ranklens.metrics import measure, parse, parse_many, unregister
+from ranklens.metrics import formulas, measure, parse, parse_many, unregister
 
 SPELLINGS = {
     "ndcg@10": "nDCG@10", "ndcg_at_10": "nDCG@10", "ndcg_cut_10": "nDCG@10", "NDCG@10": "nDCG@10", "nDCG @ 10": "nDCG@10",
@@ -298,3 +298,12 @@ def test_levels_of_ranx_drop_the_grades_below():
     for name in ("ndcg@10", "ndcg_burges@3", "dcg"):
         leveled, plain = rl.evaluate(qrels, run, f"{name}-l2").mean, rl.evaluate(above, run, name).mean
         assert [*leveled.values()] == pytest.approx([*plain.values()])
+
+
+def test_every_family_is_listed():
+    modules = {
+        path.stem: path.read_text(encoding="utf-8") for path in Path(formulas.__file__).parent.glob("*.py")
+    }
+    families = [name for name, text in modules.items() if "\nTITLE = " in text]
+    assert sorted(families) == sorted([*formulas.FAMILIES, *formulas.ON_DEMAND])
+    assert all("\nWHEN = " in modules[name] for name in families)
