@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
+    if name.startswith("__"):  # what Python and its tools ask of any module
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(needed("altair"), name)
 
 

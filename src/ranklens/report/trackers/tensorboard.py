@@ -8,6 +8,7 @@ from time import time_ns
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from ranklens.arrays import FloatArray
+from ranklens.data.readers.paths import follow
 from ranklens.errors import InputError
 from ranklens.report.trackers.content import REPORT, Content, plain_name
 from ranklens.tables.table import Table
@@ -73,7 +74,8 @@ def into(writer: Writer) -> Callable[[Content], None]:
             writer.add_text(name, shown, content.step)
         for name, note in content.notes.items():
             writer.add_text(name, note, content.step)
-        folder = getattr(writer, "logdir", None) or getattr(writer, "log_dir", None)
+        # Of tensorboardX and of PyTorch.
+        folder = follow(writer, "logdir") or follow(writer, "log_dir")
         if content.report is not None and folder is not None:
             content.report(Path(folder) / content.named(REPORT))
         writer.flush()
