@@ -11,9 +11,9 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
-_own: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in ("_exit", "execv", "execve")}
+_own: dict[str, Callable[..., object]] = {name: getattr(os, name) for name in ("_exit", "execv", "execve")}
 _modules = os, sys.modules[os.name]  # posix or nt, from which os has them
 _guards: list[int] = []  # processes; a list may be changed by several threads
 
@@ -74,14 +74,14 @@ def from_now_on_only_at_the_end() -> None:
     _replace({name: _as_sys_exit(name) for name in _own})
 
 
-def _replace(functions: dict[str, Callable[..., Any]]) -> None:
+def _replace(functions: dict[str, Callable[..., object]]) -> None:
     for module in _modules:
         for name, function in functions.items():
             setattr(module, name, function)
 
 
-def _as_sys_exit(name: str) -> Callable[..., Any]:
-    def end(*arguments: Any, **named: Any) -> Any:
+def _as_sys_exit(name: str) -> Callable[..., object]:
+    def end(*arguments: object, **named: object) -> object:
         if os.getpid() not in _guards:  # a child process
             return _own[name](*arguments, **named)
         sys.exit(f"os.{name}() was called, which would have ended RankLens itself")

@@ -6,10 +6,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.files.watching import watching
 from ranklens.progress import is_quiet
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 _PATIENCE = 1.0  # seconds; whatever is quicker shows nothing
 
@@ -28,7 +31,7 @@ def reading() -> Iterator[None]:
         bar.end()
 
 
-def progress(items: Iterable[Any], doing: str = "Reading runs") -> Iterable[Any]:
+def progress(items: Iterable[object], doing: str = "Reading runs") -> Iterable[object]:
     """Show a bar on the terminal while several items are worked on."""
     waiting = list(items)
     if len(waiting) < 2 or is_quiet() or not sys.stderr.isatty():
@@ -44,8 +47,8 @@ class _Bar:
 
     def __init__(self) -> None:
         self._start = time.monotonic()
-        self._rich: Any = None
-        self._task: Any = None
+        self._rich: Progress | None = None
+        self._task: TaskID | None = None
 
     def told(self, name: str, done: int, total: int) -> None:
         if self._rich is None:
@@ -54,14 +57,15 @@ class _Bar:
             self._rich = _columns()
             self._task = self._rich.add_task(name, total=total)
             self._rich.start()
-        self._rich.update(self._task, description=name, completed=done, total=total)
+        if self._task is not None:
+            self._rich.update(self._task, description=name, completed=done, total=total)
 
     def end(self) -> None:
         if self._rich is not None:
             self._rich.stop()
 
 
-def _columns() -> Any:
+def _columns() -> Progress:
     from rich import progress
     from rich.console import Console
 

@@ -66,7 +66,7 @@ HELP = "Keep results and see them over time: add, list, show, trend, remove, exp
 def keep(
     results: Mapping[str, Scores | Record],
     kind: str,
-    config: Mapping[str, Any],
+    config: Mapping[str, object],
     *,
     label: str | None = None,
     at: float | None = None,
@@ -305,13 +305,13 @@ def _details(entry: Entry, queries: int) -> Printout:
     return Printout([table, Lines("Where it comes from", lines)])
 
 
-def _configured(config: Mapping[str, Any]) -> str:
+def _configured(config: Mapping[str, object]) -> str:
     """What was set, in a line; JSON has all of it."""
     said = [f"{key} {_short(value)}" for key, value in config.items() if value not in (None, False, [], {})]
     return ", ".join(said)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(_short, value))
     return "{…}" if isinstance(value, dict) else str(value)
@@ -327,13 +327,13 @@ def _by_query(record: Record) -> Table:
     return Table(["query", *record.measures], rows)
 
 
-def _told(entry: Entry) -> dict[str, Any]:
+def _told(entry: Entry) -> dict[str, object]:
     from dataclasses import asdict
 
     return {**asdict(entry), "at": datetime.fromtimestamp(entry.at, tz=timezone.utc).isoformat()}
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: Entry) -> dict[str, object]:
     """One row of the list, with all digits."""
     known = ("id", "at", "system", "kind", "commit", "dirty", "label", "judgments")
     return {name: _told(entry)[name] for name in known} | {
@@ -341,14 +341,14 @@ def _row(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _measures(entry: Entry) -> list[dict[str, Any]]:
+def _measures(entry: Entry) -> list[dict[str, object]]:
     return [
         {"measure": name, "mean": one.mean, "low": one.low, "high": one.high}
         for name, one in entry.measures.items()
     ]
 
 
-def _frame(rows: Any) -> pl.DataFrame:
+def _frame(rows: list[dict[str, Any]] | dict[str, list[Any]]) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame(rows, infer_schema_length=None)

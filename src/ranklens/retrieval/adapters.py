@@ -21,7 +21,6 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ranklens import words
 from ranklens.errors import InputError
@@ -38,13 +37,13 @@ _TEXTS = re.compile(r"(list|List|Sequence|Iterable|Collection|tuple|Tuple)\[str\
 class Caller:
     """A retriever with one way to call it: with a text, or with a list of texts if there is a ``batch_size``."""
 
-    call: Callable[[Any], Any]
+    call: Callable[[object], object]
     is_async: bool = False
     batch_size: int | None = None
     told_k: bool = True
 
 
-def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Caller:
+def adapt(retriever: object, *, k: int = 10, batch_size: int | None = None) -> Caller:
     """Find out how to call a retriever; an :class:`InputError` if it cannot be called with a text.
 
     >>> adapt(lambda text, k: [f"d{i}" for i in range(k)], k=3).call("why?")
@@ -58,13 +57,13 @@ def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Call
     if k_name is None:
         by_position = _has_second_required(parameters)
 
-    def arguments(text: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        named = {} if k_name is None else {k_name: k}
+    def arguments(text: object) -> tuple[tuple[object, ...], dict[str, object]]:
+        named: dict[str, object] = {} if k_name is None else {k_name: k}
         if text_name is not None:
             return (), {text_name: text, **named}
         return ((text, k) if by_position else (text,)), named
 
-    def call(text: Any) -> Any:
+    def call(text: object) -> object:
         positional, named = arguments(text)
         return function(*positional, **named)
 
@@ -72,7 +71,7 @@ def adapt(retriever: Any, *, k: int = 10, batch_size: int | None = None) -> Call
     return Caller(call, _is_async(function), size, k_name is not None or by_position)
 
 
-def _refuse_what_is_no_retriever(retriever: Any) -> None:
+def _refuse_what_is_no_retriever(retriever: object) -> None:
     if inspect.isclass(retriever):
         raise InputError(
             f"The retriever is the class {retriever.__name__}; pass an instance of it, or a function."
@@ -85,25 +84,30 @@ def _refuse_what_is_no_retriever(retriever: Any) -> None:
         )
 
 
-def _function(retriever: Any, batch_size: int | None) -> Callable[..., Any]:
+def _function(retriever: object, batch_size: int | None) -> Callable[..., object]:
     """What to call: the method that retrievers of libraries have, else the object itself."""
     if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
         return retriever
-    if batch_size is not None and callable(getattr(retriever, "batch", None)):
-        return retriever.batch  # type: ignore[no-any-return]
+    if batch_size is not None:
+        batch: object = getattr(retriever, "batch", None)
+        if callable(batch):
+            return batch
     names = _DECIDING if callable(retriever) else (*_DECIDING, *_OTHERS)
-    method = next((found for name in names if callable(found := getattr(retriever, name, None))), None)
-    if method is None:
-        return retriever  # type: ignore[no-any-return]
+    for name in names:
+        method: object = getattr(retriever, name, None)
+        if callable(method):
+            break
+    else:
+        return retriever  # type: ignore[return-value]  # calling it says what is wrong with it
     if batch_size is not None:
         raise InputError(
             f"batch_size={batch_size} is given, but {type(retriever).__name__} has no .batch; "
             "omit batch_size, or pass a function that takes a list of texts."
         )
-    return method  # type: ignore[no-any-return]
+    return method
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some built-in functions have no signature
@@ -111,7 +115,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _refuse_what_does_not_fit(
-    function: Callable[..., Any], positional: tuple[Any, ...], named: dict[str, Any]
+    function: Callable[..., object], positional: tuple[object, ...], named: dict[str, object]
 ) -> None:
     try:
         signature = inspect.signature(function)
@@ -126,14 +130,14 @@ def _refuse_what_does_not_fit(
         ) from None
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _name(function: Callable[..., object]) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def _text_name(function: Callable[..., Any], parameters: list[inspect.Parameter]) -> str | None:
+def _text_name(function: Callable[..., object], parameters: list[inspect.Parameter]) -> str | None:
     """The parameter that takes the text by name; None if it takes it as its first argument."""
     names = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     haystack = getattr(function, "__name__", "") in ("run", "run_async") and inspect.ismethod(function)
@@ -162,7 +166,7 @@ def _has_second_required(parameters: list[inspect.Parameter]) -> bool:
 
 
 def _batch(
-    function: Callable[..., Any], parameters: list[inspect.Parameter], batch_size: int | None
+    function: Callable[..., object], parameters: list[inspect.Parameter], batch_size: int | None
 ) -> int | None:
     annotation = parameters[0].annotation if parameters else inspect.Parameter.empty
     takes_one = annotation in (str, "str")
@@ -179,6 +183,6 @@ def _batch(
     return batch_size
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def _is_async(function: Callable[..., object]) -> bool:
     inner = getattr(function, "__call__", None)  # noqa: B004  of an object whose __call__ is async
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (function, inner))

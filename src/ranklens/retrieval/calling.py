@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ranklens.data.readers.retrieved import Reading
 from ranklens.retrieval.adapters import Caller
@@ -30,11 +30,11 @@ class Work(Generic[T]):
     caller: Caller
     reading: Reading
     options: AskOptions
-    jobs: Iterator[tuple[T, Any]]
+    jobs: Iterator[tuple[T, object]]
     deliver: Callable[[T, Outcome], None]
 
 
-def call_all(work: Work[Any]) -> None:
+def call_all(work: Work[T]) -> None:
     """Make all calls and deliver each outcome as it arrives, even where an event loop is already running."""
     options = work.options
     try:
@@ -46,7 +46,7 @@ def call_all(work: Work[Any]) -> None:
         raise ends.error from None
 
 
-async def acall_all(work: Work[Any]) -> None:
+async def acall_all(work: Work[T]) -> None:
     """The same on the running event loop."""
     try:
         await _run_workers(work)
@@ -54,7 +54,7 @@ async def acall_all(work: Work[Any]) -> None:
         raise ends.error from None
 
 
-async def _run_workers(work: Work[Any]) -> None:
+async def _run_workers(work: Work[T]) -> None:
     timeout, pace, abandoned = work.options.timeout, _Pace(work.options), Abandoned()
 
     def make_worker() -> Worker:
@@ -74,13 +74,13 @@ async def _run_workers(work: Work[Any]) -> None:
             worker.close()
 
 
-async def _work_through(worker: Worker, pace: _Pace, work: Work[Any]) -> None:
+async def _work_through(worker: Worker, pace: _Pace, work: Work[T]) -> None:
     """Do one job after another until none is left; other workers take from the same ones."""
     for job, payload in work.jobs:
         work.deliver(job, await _attempts(worker, pace, payload, work.options))
 
 
-async def _attempts(worker: Worker, pace: _Pace, payload: Any, options: AskOptions) -> Outcome:
+async def _attempts(worker: Worker, pace: _Pace, payload: object, options: AskOptions) -> Outcome:
     for attempt in range(1, options.retries + 2):
         await pace.turn(worker)
         outcome = await worker.call(payload)

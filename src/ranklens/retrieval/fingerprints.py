@@ -18,20 +18,22 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 _DEEPEST = 6  # values inside of values; deeper ones are not looked at
 _LARGEST = 1_000  # entries of one container that are looked at
+
+_Container: TypeAlias = "Mapping[object, object] | Sequence[object] | AbstractSet[object]"
 
 
 @dataclass
 class _Seen:
     """What was hashed so far; each piece once."""
 
-    digest: Any = field(default_factory=hashlib.sha256)
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     files: set[Path] = field(default_factory=set)
     # Kept, because a freed object's id is given to another.
-    objects: dict[int, Any] = field(default_factory=dict)
+    objects: dict[int, object] = field(default_factory=dict)
 
     def add(self, *parts: object) -> None:
         for part in parts:
@@ -39,7 +41,7 @@ class _Seen:
             self.digest.update(b"%d:" % len(text) + text)
 
 
-def fingerprint(retriever: Any) -> str:
+def fingerprint(retriever: object) -> str:
     """A digest that changes when the code, the arguments or the settings of a retriever change.
 
     >>> from functools import partial
@@ -54,7 +56,7 @@ def fingerprint(retriever: Any) -> str:
     return str(seen.digest.hexdigest())
 
 
-def _look_at(value: Any, seen: _Seen, depth: int) -> None:
+def _look_at(value: object, seen: _Seen, depth: int) -> None:
     """Hash a value: code by its source, plain data by content, everything else by its type and attributes."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, Path)):
         seen.add(type(value).__name__, repr(value))
@@ -81,9 +83,9 @@ def _look_at(value: Any, seen: _Seen, depth: int) -> None:
         _look_at_object(value, seen, depth)
 
 
-def _look_at_container(value: Any, seen: _Seen, depth: int) -> None:
+def _look_at_container(value: _Container, seen: _Seen, depth: int) -> None:
     seen.add(type(value).__name__, len(value))
-    entries: Iterable[Any] = value.items() if isinstance(value, Mapping) else value
+    entries: Iterable[object] = value.items() if isinstance(value, Mapping) else value
     if isinstance(value, AbstractSet):
         entries = sorted(entries, key=repr)
     for number, entry in enumerate(entries):
@@ -130,7 +132,7 @@ def _look_at_class(cls: type, seen: _Seen, depth: int) -> None:
                     _look_at(member, seen, depth + 1)
 
 
-def _look_at_object(value: Any, seen: _Seen, depth: int) -> None:
+def _look_at_object(value: object, seen: _Seen, depth: int) -> None:
     """All attributes of the user's own objects; of others only settings, because connections and caches change by themselves."""
     seen.add(getattr(value, "__qualname__", ""))
     _look_at(type(value), seen, depth + 1)
@@ -142,7 +144,7 @@ def _look_at_object(value: Any, seen: _Seen, depth: int) -> None:
             _look_at(attribute, seen, depth + 1)
 
 
-def _is_setting(name: str, value: Any) -> bool:
+def _is_setting(name: str, value: object) -> bool:
     if name.startswith("_"):
         return False
     if isinstance(value, Mapping):

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException, InvalidURL
-from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -45,7 +44,7 @@ class Endpoint:
     """
 
     url: str
-    body: Any = None
+    body: object = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     method: str | None = None
     results: str | None = None
@@ -61,7 +60,7 @@ class Endpoint:
                 "the query belongs."
             )
 
-    def __call__(self, query: str, k: int) -> Any:
+    def __call__(self, query: str, k: int) -> object:
         answer = self._answer(self.request(query, k))
         if self.results is None:
             return answer
@@ -75,7 +74,7 @@ class Endpoint:
 
     def request(self, query: str, k: int) -> Request:
         """What is sent for one query."""
-        values: dict[str, Any] = {"query": query, "k": k}
+        values: dict[str, object] = {"query": query, "k": k}
         data = None if self.body is None else _encoded(self.body, values)
         usual = {"accept": "application/json", "user-agent": "ranklens"}
         if data is not None:
@@ -95,7 +94,7 @@ class Endpoint:
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
-    def _answer(self, asked: Request) -> Any:
+    def _answer(self, asked: Request) -> object:
         place = self._place
         try:
             with _OPENER.open(asked, timeout=self.timeout or PATIENCE) as response:
@@ -141,14 +140,14 @@ def split_path(path: str) -> tuple[str | None, str | None]:
 class _NoRedirect(HTTPRedirectHandler):
     """Following would send the headers, which may hold a key, to whatever address the server names."""
 
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, *_: object) -> None:
         return None
 
 
 _OPENER = build_opener(_NoRedirect)
 
 
-def _encoded(body: Any, values: Mapping[str, Any]) -> bytes:
+def _encoded(body: object, values: Mapping[str, object]) -> bytes:
     """The body with its placeholders filled; a text is sent as it is, with what is filled in escaped for JSON."""
     if isinstance(body, str):
         escaped = {"query": json.dumps(values["query"], ensure_ascii=False)[1:-1], "k": str(values["k"])}
@@ -156,7 +155,7 @@ def _encoded(body: Any, values: Mapping[str, Any]) -> bytes:
     return json.dumps(_filled(body, values), ensure_ascii=False).encode()
 
 
-def _filled(part: Any, values: Mapping[str, Any]) -> Any:
+def _filled(part: object, values: Mapping[str, object]) -> object:
     if isinstance(part, Mapping):
         return {key: _filled(value, values) for key, value in part.items()}
     if isinstance(part, list):

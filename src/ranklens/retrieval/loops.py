@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor, wait
 from contextlib import suppress
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ranklens.errors import InputError
 
@@ -25,7 +25,7 @@ class HangingCallsError(InputError):
     """So many calls hang that asking on would only cost memory."""
 
 
-def run_without_loop(work: Coroutine[Any, Any, None]) -> None:
+def run_without_loop(work: Coroutine[object, object, None]) -> None:
     """Run a coroutine that never waits for anything but its own calls."""
     try:
         work.send(None)
@@ -34,7 +34,7 @@ def run_without_loop(work: Coroutine[Any, Any, None]) -> None:
     raise RuntimeError("This coroutine must not be suspended.")
 
 
-def run_on_loop(work: Coroutine[Any, Any, None], timeout: float | None = None) -> None:
+def run_on_loop(work: Coroutine[object, object, None], timeout: float | None = None) -> None:
     """Like asyncio.run, but in a separate thread if a loop is already running here, and without waiting for calls that hang.
 
     With a ``timeout`` of each call, a loop that is blocked for much longer is given up; it then runs in a separate thread, too.
@@ -113,7 +113,7 @@ class _ThreadPerCall(ThreadPoolExecutor):
         super().__init__()
         self._living: list[Thread] = []
 
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+    def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
         self._living = [thread for thread in self._living if thread.is_alive()]
         if len(self._living) >= _MOST_THREADS:
             raise HangingCallsError(
@@ -126,7 +126,9 @@ class _ThreadPerCall(ThreadPoolExecutor):
         return future
 
 
-def _fulfil(future: Future[Any], function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
+def _fulfil(
+    future: Future[object], function: Callable[..., object], /, *args: object, **kwargs: object
+) -> None:
     try:
         result = function(*args, **kwargs)
     except BaseException as error:  # noqa: BLE001  the code that waits for the future raises it
@@ -137,7 +139,7 @@ def _fulfil(future: Future[Any], function: Callable[..., Any], /, *args: Any, **
             future.set_result(result)
 
 
-def abandon(task: asyncio.Future[Any]) -> None:
+def abandon(task: asyncio.Future[T]) -> None:
     """Cancel a task without waiting for it: it may refuse to end."""
     task.cancel()
     # Its exception is looked at, or asyncio complains that nobody did.

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from numbers import Real
-from typing import Any
 
 from ranklens.data.matching.rules import ById
 from ranklens.data.readers.retrieved import Reading, ReadingError
@@ -54,7 +53,7 @@ class Session:
 
     @classmethod
     def start(
-        cls, name: str, retriever: Any, texts: Mapping[str, str], store: Store | None, options: AskOptions
+        cls, name: str, retriever: object, texts: Mapping[str, str], store: Store | None, options: AskOptions
     ) -> Session:
         """Check everything, and read the answers that the store already has."""
         if not isinstance(name, str) or not name.strip():
@@ -136,7 +135,7 @@ class Session:
     def _work(self) -> Work[list[str]]:
         return Work(self.caller, self.reading, self.options, self._jobs(), self._deliver)
 
-    def _jobs(self) -> Iterator[tuple[list[str], Any]]:
+    def _jobs(self) -> Iterator[tuple[list[str], object]]:
         """The queries that have no answer yet, one by one or in batches, each with its payload."""
         left = (query for query in self.texts if query not in self.answers)
         size = self.caller.batch_size
@@ -145,9 +144,11 @@ class Session:
             yield queries, texts[0] if size is None else texts
 
     def _deliver(self, queries: Sequence[str], outcome: Outcome) -> None:
-        values = outcome.value if self.caller.batch_size is not None else [outcome.value]
+        values: list[object] = [outcome.value]
         if outcome.error is not None:
             values = [outcome.error] * len(queries)
+        elif self.caller.batch_size is not None and isinstance(outcome.value, list):
+            values = outcome.value
         now = time.time()
         found = [
             replace(self._answer(query, value, outcome), at=now)
@@ -157,14 +158,14 @@ class Session:
             self._keep(answer)
         self._watch_for_dead(found)
 
-    def _answer(self, query: str, value: Any, outcome: Outcome) -> Answer:
-        try:
-            found = None if isinstance(value, BaseException) else self.reading.read(value)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever goes wrong here, this query failed
-            value, found = error, None
-            self._watch_for_unreadable(error)
-        if found is None:
+    def _answer(self, query: str, value: object, outcome: Outcome) -> Answer:
+        if isinstance(value, BaseException):
             return _failure(query, value, outcome)
+        try:
+            found = self.reading.read(value)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever goes wrong here, this query failed
+            self._watch_for_unreadable(error)
+            return _failure(query, error, outcome)
         status: Status = "ok" if found.ids else "empty"
         return Answer(
             query,
@@ -237,7 +238,7 @@ class Session:
             warn(f"{one if len(failed) == 1 else all_of_them} with {(failed[0].error or '').rstrip('.')}.")
 
 
-def _amount(value: Any, name: str) -> float | None:
+def _amount(value: object, name: str) -> float | None:
     """What a retriever says a call took: ``{"documents": [...], "tokens": 380, "cost": 0.0004}``."""
     if not isinstance(value, Mapping) or all(isinstance(entry, Real) for entry in value.values()):
         return None  # documents with their scores, one of which may be called "cost"
@@ -259,7 +260,7 @@ def _first_line(error: str | None) -> str:
     return (error or "").partition("\n")[0].rstrip(".")[:200]
 
 
-def _code(*parts: Any) -> str:
+def _code(*parts: object) -> str:
     """What can be seen of a retriever. Where an object does not let itself be looked at, the age of answers must do."""
     try:
         return fingerprint(parts)

@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.data.files.corpus import Text, texts
 
@@ -32,7 +32,7 @@ class Row:
 
 
 def rows(
-    results: Mapping[str, RetrieverRun], questions: Mapping[str, str], corpus: Any, k: int
+    results: Mapping[str, RetrieverRun], questions: Mapping[str, str], corpus: object, k: int
 ) -> Iterator[Row]:
     """Every document among the first ``k`` of any retriever, query by query; those that more retrievers found come first."""
     found = _texts(results, corpus, k)
@@ -62,7 +62,7 @@ def to_jsonl(sheet: Iterable[Row]) -> str:
 
 
 def page(
-    results: Mapping[str, RetrieverRun], questions: Mapping[str, str], corpus: Any, k: int, *, note: str
+    results: Mapping[str, RetrieverRun], questions: Mapping[str, str], corpus: object, k: int, *, note: str
 ) -> str:
     """The rankings of each query side by side, as one HTML page; what all retrievers found is marked."""
     found = _texts(results, corpus, k)
@@ -104,7 +104,7 @@ def _first(result: RetrieverRun, query: str, k: int) -> list[str]:
     return list(dict.fromkeys(result.run.get(query, ())))[:k]
 
 
-def _texts(results: Mapping[str, RetrieverRun], corpus: Any, k: int) -> dict[str, Text]:
+def _texts(results: Mapping[str, RetrieverRun], corpus: object, k: int) -> dict[str, Text]:
     wanted = {doc for result in results.values() for docs in result.run.values() for doc in docs[:k]}
     return texts(corpus, wanted)
 

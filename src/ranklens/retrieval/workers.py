@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Protocol
+from typing import Protocol
 
 from ranklens.data.readers.retrieved import Reading
 from ranklens.errors import InputError
@@ -28,7 +28,7 @@ class Outcome:
     The value of a batch is a list, with an error in place of each text that failed alone.
     """
 
-    value: Any = None
+    value: object = None
     error: BaseException | None = None
     seconds: float = 0.0
     attempts: int = 1
@@ -57,7 +57,7 @@ class Abandoned:
 class Worker(Protocol):
     """Makes one call after another."""
 
-    async def call(self, payload: Any) -> Outcome: ...
+    async def call(self, payload: object) -> Outcome: ...
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -70,7 +70,7 @@ class InPlace:
     def __init__(self, caller: Caller, reading: Reading) -> None:
         self._caller, self._reading = caller, reading
 
-    async def call(self, payload: Any) -> Outcome:
+    async def call(self, payload: object) -> Outcome:
         return _timed(self._caller, self._reading, payload)
 
     async def sleep(self, seconds: float) -> None:
@@ -86,7 +86,7 @@ class OnLoop:
     def __init__(self, caller: Caller, reading: Reading, timeout: float | None) -> None:
         self._caller, self._reading, self._timeout = caller, reading, timeout
 
-    async def call(self, payload: Any) -> Outcome:
+    async def call(self, payload: object) -> Outcome:
         task = asyncio.ensure_future(self._timed(payload))
         try:
             await asyncio.wait({task}, timeout=self._timeout)
@@ -109,7 +109,7 @@ class OnLoop:
     def close(self) -> None:
         """Has nothing to close."""
 
-    async def _timed(self, payload: Any) -> Outcome:
+    async def _timed(self, payload: object) -> Outcome:
         start = time.perf_counter()
         try:
             value = self._caller.call(payload)
@@ -132,7 +132,7 @@ class InThread:
         self._timeout, self._abandoned = timeout, abandoned
         self._thread: _CallThread | None = None
 
-    async def call(self, payload: Any) -> Outcome:
+    async def call(self, payload: object) -> Outcome:
         self._thread = self._thread or _CallThread()
         answer = self._thread.submit(self._call, payload)
         thread = self._thread
@@ -142,7 +142,7 @@ class InThread:
             if not answer.done():
                 self.close()
         if answer.done():
-            return answer.result()  # type: ignore[no-any-return]
+            return answer.result()
         self._abandoned.add(thread)
         return _too_late(self._timeout)
 
@@ -159,12 +159,14 @@ class _CallThread:
     """A daemon thread that makes one call after another until it is told to stop."""
 
     def __init__(self) -> None:
-        self._work: SimpleQueue[tuple[Callable[[Any], Any], Any, asyncio.Future[Any]] | None] = SimpleQueue()
+        self._work: SimpleQueue[
+            tuple[Callable[[object], Outcome], object, asyncio.Future[Outcome]] | None
+        ] = SimpleQueue()
         self._thread = Thread(target=contextvars.copy_context().run, args=(self._serve,), daemon=True)
         self._thread.start()
 
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> asyncio.Future[Any]:
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    def submit(self, function: Callable[[object], Outcome], argument: object) -> asyncio.Future[Outcome]:
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._work.put((function, argument, answer))
         return answer
 
@@ -184,12 +186,12 @@ class _CallThread:
                 return
 
 
-def _give(answer: asyncio.Future[Any], result: Any) -> None:
+def _give(answer: asyncio.Future[Outcome], result: Outcome) -> None:
     if not answer.done():
         answer.set_result(result)
 
 
-def _timed(caller: Caller, reading: Reading, payload: Any) -> Outcome:
+def _timed(caller: Caller, reading: Reading, payload: object) -> Outcome:
     """Call now. The work of a generator is part of the call."""
     start = time.perf_counter()
     try:
@@ -204,23 +206,24 @@ def _timed(caller: Caller, reading: Reading, payload: Any) -> Outcome:
     return _checked(caller, payload, collected, time.perf_counter() - start)
 
 
-def _collect(caller: Caller, reading: Reading, value: Any) -> Any:
+def _collect(caller: Caller, reading: Reading, value: object) -> object:
     if caller.batch_size is None:
         return reading.collect(value)
     return [reading.collect(one) for one in value] if hasattr(value, "__iter__") else value
 
 
-def _checked(caller: Caller, payload: Any, value: Any, seconds: float) -> Outcome:
+def _checked(caller: Caller, payload: object, value: object, seconds: float) -> Outcome:
     """None is a failure: a retriever that finds nothing returns an empty list."""
     if value is None:
         return Outcome(error=_returned_none(), seconds=seconds)
     if caller.batch_size is None:
         return Outcome(value, seconds=seconds)
-    if isinstance(value, list) and len(value) == len(payload):
+    asked = len(payload) if isinstance(payload, list) else 1
+    if isinstance(value, list) and len(value) == asked:
         return Outcome([_returned_none() if one is None else one for one in value], seconds=seconds)
     given = f"{len(value)} results" if isinstance(value, list) else f"a {type(value).__name__}"
     error = InputError(
-        f"The retriever returned {given} for a batch of {len(payload)} texts; return a list with one result per text."
+        f"The retriever returned {given} for a batch of {asked} texts; return a list with one result per text."
     )
     return Outcome(error=error, seconds=seconds)
 

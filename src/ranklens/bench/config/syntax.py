@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard, get_args, get_origin
 
 from ranklens.errors import InputError, InPython, Message, Option, nearest
 from ranklens.words import either
@@ -13,12 +13,13 @@ from ranklens.words import either
 if TYPE_CHECKING:
     import yaml
     from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
 
 _MOST_VALUES = 100_000  # of a configuration; aliases count as often as they are used
 KeyPath: TypeAlias = "tuple[str | int, ...]"  # ("retrievers", 1, "k")
 
 
-def read(path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
+def read(path: Path) -> tuple[dict[str, object], dict[KeyPath, int]]:
     """The content of a YAML or TOML file, and the line of each key (unknown for TOML)."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -38,7 +39,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[KeyPath, int]]:
     return content, lines
 
 
-def _read_toml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
+def _read_toml(path: Path, text: str) -> tuple[object, dict[KeyPath, int]]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -49,7 +50,7 @@ def _read_toml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
         raise InputError(f"{path} is not valid TOML: {error}.", path=str(path)) from None
 
 
-def _read_yaml(path: Path, text: str) -> tuple[Any, dict[KeyPath, int]]:
+def _read_yaml(path: Path, text: str) -> tuple[object, dict[KeyPath, int]]:
     import yaml
 
     try:
@@ -73,7 +74,7 @@ def _refuse_endless(path: Path, root: yaml.Node) -> None:
     sizes: dict[int, int] = {}
     within: set[int] = set()
 
-    def size(node: Any) -> int:
+    def size(node: yaml.Node) -> int:
         line = node.start_mark.line + 1
         if id(node) in within:
             raise InputError(f"{path}:{line}: a value contains itself.", path=str(path), line=line)
@@ -102,7 +103,7 @@ def _lines(path: Path, node: yaml.Node, at: KeyPath) -> Iterator[tuple[KeyPath, 
         for number, item in enumerate(node.value):
             yield from _lines(path, item, (*at, number))
     elif isinstance(node, yaml.MappingNode):
-        seen: dict[Any, int] = {}
+        seen: dict[object, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
             here = (*at, str(key.value))
@@ -145,7 +146,7 @@ def tell(
 
 
 def _sentence(
-    detail: Any, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
+    detail: ErrorDetails, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
 ) -> tuple[int, str]:
     """The line, to sort by, and what is wrong there."""
     own = (detail.get("ctx") or {}).get("error")
@@ -155,7 +156,7 @@ def _sentence(
     return line or 0, f"{where}{spell(at)}: {_what_is_wrong(detail, at, model, own)}"
 
 
-def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Exception | None) -> str:
+def _what_is_wrong(detail: ErrorDetails, at: KeyPath, model: type[BaseModel], own: Exception | None) -> str:
     if detail["type"] == "extra_forbidden":
         parent = model_at(at[:-1], model)
         return f"unknown key: {nearest(str(at[-1]), keys_of(parent))}"
@@ -169,7 +170,7 @@ def _what_is_wrong(detail: Any, at: KeyPath, model: type[BaseModel], own: Except
     return f"{shown(detail['input'])} is not allowed. {description}"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """The beginning of a value, even of one that Python does not print.
 
     >>> shown("x" * 100)[:3], shown(16 ** 5000)
@@ -188,19 +189,20 @@ def keys_of(model: type[BaseModel] | None) -> list[str]:
 
 def model_at(at: KeyPath, model: type[BaseModel]) -> type[BaseModel] | None:
     """The model that describes the value at a path; None if the value has no keys."""
-    found: Any = model
+    found = model
     for part in at:
         if isinstance(part, int):
             continue
         field = next((f for name, f in found.model_fields.items() if (f.alias or name) == part), None)
         kinds = [field.annotation, *get_args(field.annotation)] if field else []
-        found = next((kind for kind in kinds if not get_origin(kind) and _is_model(kind)), None)
-        if found is None:
+        inner = next((kind for kind in kinds if not get_origin(kind) and _is_model(kind)), None)
+        if inner is None:
             return None
-    return found  # type: ignore[no-any-return]
+        found = inner
+    return found
 
 
-def _is_model(kind: Any) -> bool:
+def _is_model(kind: object) -> TypeGuard[type[BaseModel]]:
     from pydantic import BaseModel
 
     return isinstance(kind, type) and issubclass(kind, BaseModel)
