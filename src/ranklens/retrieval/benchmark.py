@@ -55,7 +55,7 @@ class Benchmark:
         qrels: Any = None,
         *,
         store: str | Path | Store | None = None,
-        corpus: Any = None,
+        corpus: object = None,
         match: Matching | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> None:
@@ -68,7 +68,9 @@ class Benchmark:
             self.corpus = corpus if corpus is not None else self._judged.corpus
         self.store = store if isinstance(store, Store) or store is None else Store(store)
 
-    def add_query(self, query_id: str, query_text: str, relevant_docs: Any = None, **fields: Any) -> None:
+    def add_query(
+        self, query_id: str, query_text: str, relevant_docs: object = None, **fields: object
+    ) -> None:
         """Add a query with what is relevant for it: a set or list of ids, or a dict with grades; None if it is not judged.
 
         With an empty list nothing is relevant, and the policy ``empty`` decides what the query counts as.
@@ -254,7 +256,7 @@ class Benchmark:
         measures: str | Measure | Sequence[str | Measure] = "rag",
         *,
         title: str | None = None,
-        corpus: Any = None,
+        corpus: object = None,
         queries: Any = None,
         **options: Any,
     ) -> Path:
@@ -287,7 +289,7 @@ class Benchmark:
             raise InputError("Only one retriever has run; agreement needs two.")
         return agreement(finished, whole("k", k), p)
 
-    def sheet(self, path: str | Path, k: int = 10, *, corpus: Any = None) -> Path:
+    def sheet(self, path: str | Path, k: int = 10, *, corpus: object = None) -> Path:
         """Write what to judge: the first ``k`` results of all retrievers, each document once per query, with an empty grade.
 
         The columns are query, question, doc, text, systems, best_rank and grade; ``.csv`` or ``.jsonl``. Fill in the grades (0 is
@@ -307,7 +309,7 @@ class Benchmark:
         write_text(write(rows), Path(path))
         return Path(path)
 
-    def side_by_side(self, path: str | Path, k: int = 10, *, corpus: Any = None) -> Path:
+    def side_by_side(self, path: str | Path, k: int = 10, *, corpus: object = None) -> Path:
         """Write the rankings of every query side by side, as one HTML page; documents that all retrievers found are marked."""
         from ranklens.data.files.output import write_text
         from ranklens.retrieval import sheets
@@ -319,7 +321,7 @@ class Benchmark:
         write_text(content, Path(path))
         return Path(path)
 
-    def _corpus(self, given: Any) -> Any:
+    def _corpus(self, given: object) -> object:
         return self.corpus if given is None else given
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:

@@ -50,7 +50,7 @@ def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
         raise ValueError(f"{str(path)!r:.60} is not allowed: {error}") from None
 
 
-def _named_runs(value: Any) -> Any:
+def _named_runs(value: object) -> object:
     """A list of paths, or of ``NAME=PATH``, as a dict."""
     if not isinstance(value, list):
         return value
@@ -68,7 +68,7 @@ def _one_of(allowed: tuple[str, ...]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _policy(given: Any) -> Any:
+def _policy(given: object) -> object:
     if isinstance(given, Policy):
         return given
     if not isinstance(given, Mapping):
@@ -81,7 +81,7 @@ def _age(value: float | str) -> float | str:
     return value
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
@@ -99,19 +99,19 @@ def _measure(name: str) -> str:
     return name
 
 
-def _no_truth(value: Any) -> Any:
+def _no_truth(value: object) -> object:
     """Python takes true for 1; in a configuration it is a mistake."""
     if isinstance(value, bool):
         raise InputError(f"{value} is not allowed; give a number.")
     return value
 
 
-def _floor(value: Any) -> Any:
+def _floor(value: object) -> object:
     """Refuse ``80%`` with the number that is meant; what is no number is left to the model."""
     return floor_of(value) if str(value).strip().endswith("%") else _no_truth(value)
 
 
-def _ruled(given: Any) -> Any:
+def _ruled(given: object) -> object:
     """Rules alone, as one text or a list of them."""
     return {"rules": given} if isinstance(given, (str, list, tuple)) else given
 
@@ -121,7 +121,7 @@ def _held_against(value: str, info: ValidationInfo) -> str:
     return value if value.startswith(HISTORY) else str(_beside_the_file(Path(value), info))
 
 
-def _margin(value: Any) -> Any:
+def _margin(value: float | str) -> float | str:
     Margin.of(value)
     return value
 
@@ -130,7 +130,7 @@ def _as_text(value: object) -> str:  # ``str`` itself has no signature, which ol
     return str(value)
 
 
-def _without_texts(value: Any) -> Any:
+def _without_texts(value: object) -> object:
     """What may be kept of values that may hold secrets: no text but placeholders such as ``${NAME}``."""
     if isinstance(value, Mapping):
         return {key: _without_texts(inner) for key, inner in value.items()}
