@@ -137,6 +137,7 @@ class RunFile(os.PathLike[str]):
     scored: Scored | None = None  # where the judgments allow a file of bare scores
     names: Names = USUAL
     system: str | None = None  # whose rows are read, where a column says that
+    among: int = 1  # runs, which share what may be held
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -152,6 +153,16 @@ class RunFile(os.PathLike[str]):
             return svmlight.read_scores(place, self.scored.lines, self.scored.name)
         read: Dicts | Rows = formats.run_in(place, kind, ranks=ranks, names=self.names, system=self.system)
         return read
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether the run is walked again for a second look, rather than held."""
+        return self.path == "-" or objects.is_large_file(self, self.among)
+
+    @cached_property
+    def held(self) -> dict[bool, Run]:
+        """The run as it was read, without and with ranks, unless it is large."""
+        return {}
 
     def systems(self) -> dict[str, RunFile]:
         """Each system as a run, where there are several in the file or folder."""
@@ -218,7 +229,18 @@ def read_run(value: object, qrels: Qrels, names: Names = USUAL, *, ranks: bool =
     if type(value) is dict:
         return Run(value)
     opened = opened_run(value, qrels, names)
-    rankings = opened.read(ranks=ranks) if isinstance(opened, RunFile) else opened
+    if not isinstance(opened, RunFile):
+        return _run(opened, qrels, ranks=ranks)
+    if ranks in opened.held:
+        return opened.held[ranks]
+    run = _run(opened.read(ranks=ranks), qrels, ranks=ranks)
+    if opened.is_large:
+        return run
+    opened.held[ranks] = run if run.stream is None else replace(run, rankings=run.stream.held())
+    return opened.held[ranks]
+
+
+def _run(rankings: object, qrels: Qrels, *, ranks: bool) -> Run:
     from ranklens.data.readers.golden_and_logs import Log, join
 
     if isinstance(rankings, Log) and qrels.golden is not None:

@@ -16,7 +16,7 @@ from ranklens.data.qrels import Dicts, Id, Qrels
 from ranklens.data.readers import frames
 from ranklens.data.readers.judgments import Judgments
 from ranklens.data.readers.objects import is_large_file
-from ranklens.data.run import Run
+from ranklens.data.run import Run, RunFile
 from ranklens.errors import (
     InPython,
     MismatchWarning,
@@ -90,7 +90,8 @@ def judge_given(
 ) -> tuple[Judged, Sources]:
     """:func:`judge`, and what to look at later."""
     gold, ranked = read_inputs(qrels, run, policy, columns=columns, match=match)
-    held = None if is_large_file(qrels) or is_large_file(run) else (gold, ranked)
+    is_large = run.is_large if isinstance(run, RunFile) else is_large_file(run)
+    held = None if is_large or is_large_file(qrels) else (gold, ranked)
     sources = Sources(qrels, run, columns, match, held=held)
     known = facts(gold, ranked, abstain_below)
     if gold.beyond_grades is not None:

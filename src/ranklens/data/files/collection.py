@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -57,7 +57,12 @@ def open_collection(
     gold = read_qrels(qrels, names, qrels_format)
     if not isinstance(runs, Mapping):
         return Collection(gold, open_runs(runs, run_format, gold.scored, names, bad))
-    return Collection(gold, {name: opened_run(run, gold, names, run_format) for name, run in runs.items()})
+    opened = {name: opened_run(run, gold, names, run_format) for name, run in runs.items()}
+    return Collection(gold, {name: _among(run, len(runs)) for name, run in opened.items()})
+
+
+def _among(run: object, count: int) -> object:
+    return replace(run, among=count) if isinstance(run, RunFile) and run.among < count else run
 
 
 def open_runs(
@@ -74,7 +79,7 @@ def open_runs(
     warn_of_parts(runs)
     given = [one for run in runs for one in _each_file(run)]
     for name, path in given:
-        file = RunFile(path, format or _format_of_parts(name, path), scored, names)
+        file = RunFile(path, format or _format_of_parts(name, path), scored, names, among=len(given))
         try:
             systems = _each_system(name, file)
             _ = [one.tag for own, one in systems if own is None]

@@ -76,6 +76,26 @@ class TableStream:
             self.name, lambda: (partial(_changed, function, read) for read in self.tables()), self.once
         )
 
+    def held(self) -> TableStream:
+        """The same, whose tables are held after the first walk to their end: further walks read nothing."""
+        tables: dict[int, pl.DataFrame] = {}
+        count: list[int] = []  # once it is known
+
+        def hold(number: int, read: ReadTable) -> pl.DataFrame:
+            tables[number] = read()
+            return tables[number]
+
+        def walk() -> Iterator[ReadTable]:
+            if count and len(tables) == count[0]:
+                yield from (partial(tables.__getitem__, number) for number in range(count[0]))
+                return
+            number = 0
+            for number, read in enumerate(self.tables(), 1):
+                yield partial(hold, number - 1, read)
+            count[:] = [number]
+
+        return TableStream(self.name, walk, self.once)
+
 
 def _changed(function: Callable[[pl.DataFrame], pl.DataFrame], read: ReadTable) -> pl.DataFrame:
     return function(read())

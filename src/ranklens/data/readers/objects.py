@@ -24,12 +24,12 @@ def is_path(value: object) -> bool:
     return isinstance(value, (str, os.PathLike))
 
 
-def is_large_file(value: object) -> bool:
-    """Whether this is a file too large to keep what it holds, or a folder or an address, whose size nobody knows."""
+def is_large_file(value: object, among: int = 1) -> bool:
+    """Whether this is a file too large to keep what it holds next to ``among`` - 1 others, or a folder or an address, whose size is unknown."""
     if not isinstance(value, (str, os.PathLike)):
         return False
     try:
-        return not os.path.isfile(value) or os.path.getsize(value) > limits.HELD
+        return not os.path.isfile(value) or os.path.getsize(value) * among > limits.HELD
     except (OSError, ValueError):
         return True
 
