@@ -261,9 +261,13 @@ def assemble(
     odd = _complain(applied, found, policy, known)
     if odd is not None:
         applied.mismatch, applied.alike = str(odd), odd.alike
+    is_ready = found.in_order and policy.ties != "average"
+    hits = (
+        Hits(found.query, found.rank, found.grade.astype(np.float64), n) if is_ready else _hits(found, policy)
+    )
     judged = Judged(
         found.queries,
-        _hits(found, policy).top(policy.depth),
+        hits.top(policy.depth),
         ideal.hits,
         found.retrieved if policy.depth is None else np.minimum(found.retrieved, policy.depth),
         policy.max_grade or ideal.highest,
@@ -368,8 +372,6 @@ def _hits(found: Standings, policy: Policy) -> Hits:
     query, grade, n = found.query, found.grade.astype(np.float64), len(found.queries)
     if policy.ties == "average":
         return spread_ties(query, found.start, found.size, grade, n)
-    if found.in_order:
-        return Hits(query, found.rank, grade, n)
     place = (np.cumsum(found.retrieved) - found.retrieved - 1)[query]
     place += found.rank
     if (place[1:] > place[:-1]).all():
