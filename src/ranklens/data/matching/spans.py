@@ -34,7 +34,7 @@ class SpanId:
         document, start, end = _checked(span, span)
         return f"{document}:{_plain(start)}-{_plain(end)}"
 
-    def procedure(self) -> str:
+    def described(self) -> str:
         """A name that is the same in every process."""
         place = self.span_from
         return getattr(place, "__qualname__", "callable") if callable(place) else " ".join(place)

@@ -94,7 +94,7 @@ class TextId:
         number = next((value for value in found if value is not None), "")
         return f"{number}{_BETWEEN}{text}"
 
-    def procedure(self) -> str:
+    def described(self) -> str:
         """A name that stays the same from one process to the next."""
         place = self.text_from
         return getattr(place, "__qualname__", "callable") if callable(place) else place or "text"
