@@ -147,7 +147,7 @@ def _listed(query: Id, docs: Any) -> tuple[list[str], list[float]]:
     mappings.rankings({query: docs})  # refuses what is not a ranking
     if isinstance(docs, Mapping):
         return [str(doc) for doc in docs], [_score(query, doc, score) for doc, score in docs.items()]
-    items = docs.tolist() if hasattr(docs, "tolist") else list(docs)
+    items = mappings.as_list(docs)
     if items and isinstance(items[0], (tuple, list)):
         return [str(doc) for doc, _ in items], [_score(query, doc, score) for doc, score in items]
     return [str(doc) for doc in items], [-float(i) for i in range(len(items))]

@@ -184,7 +184,7 @@ def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
     if isinstance(value, (str, bytes, Real)) or not isinstance(value, Iterable):
         shown = f"{type(value).__name__} {value!r:.60}"
         raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.", query=query)
-    items: list[Any] = value.tolist() if hasattr(value, "tolist") else list(value)
+    items: list[Any] = as_list(value)
     for item in items:
         if is_nothing(item) or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
             hint = " For lists of dicts with ids use ranklens.from_records." if isinstance(item, dict) else ""
@@ -194,6 +194,11 @@ def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
                 query=query,
             )
     return items
+
+
+def as_list(docs: Any) -> list[Any]:
+    """The items of a list, or of an array as Python's own."""
+    return docs.tolist() if hasattr(docs, "tolist") else list(docs)
 
 
 def is_nothing(item: Any) -> bool:
