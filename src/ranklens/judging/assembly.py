@@ -15,7 +15,7 @@ from ranklens.data.files.forking import polars_is_used
 from ranklens.data.qrels import Dicts, Id, Qrels
 from ranklens.data.readers import frames
 from ranklens.data.readers.judgments import Judgments
-from ranklens.data.readers.objects import is_large_file
+from ranklens.data.readers.objects import is_path
 from ranklens.data.run import Run, RunFile
 from ranklens.errors import (
     InPython,
@@ -90,8 +90,9 @@ def judge_given(
 ) -> tuple[Judged, Sources]:
     """:func:`judge`, and what to look at later."""
     gold, ranked = read_inputs(qrels, run, policy, columns=columns, match=match)
-    is_large = run.is_large if isinstance(run, RunFile) else is_large_file(run)
-    held = None if is_large or is_large_file(qrels) else (gold, ranked)
+    # Runs that were opened together share what may be held. A single path has no such limit: a loop over many would hold them all.
+    in_files = run.is_large if isinstance(run, RunFile) else is_path(run)
+    held = None if in_files or is_path(qrels) else (gold, ranked)
     sources = Sources(qrels, run, columns, match, held=held)
     known = facts(gold, ranked, abstain_below)
     if gold.beyond_grades is not None:
