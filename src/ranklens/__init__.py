@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     )
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
+    from ranklens.fusion.fusing import fit_fusion, fuse
+    from ranklens.fusion.tuning import tune
     from ranklens.guard.checking import gate
     from ranklens.judging.assembly import judge
     from ranklens.judging.hits import Hits
@@ -103,6 +105,8 @@ _HOME = {
     "report.explanation.explain": "Explanation explain",
     "metrics.formulas.gain": "cumulated_gain_from",
     "metrics.formulas.own": "measure_from",
+    "fusion.fusing": "fit_fusion fuse",
+    "fusion.tuning": "tune",
     "guard.checking": "gate",
     "scores.history.store": "History",
     "metrics.formulas.exposure": "diversity_from",
@@ -178,10 +182,12 @@ __all__ = [
     "evaluate_scores",
     "explain",
     "f1_at_k",
+    "fit_fusion",
     "from_dataset",
     "from_ir_datasets",
     "from_records",
     "from_traces",
+    "fuse",
     "gate",
     "gate_efficiency",
     "hit_rate_at_k",
@@ -208,6 +214,7 @@ __all__ = [
     "routing_accuracy",
     "sampled_metric",
     "success_at_k",
+    "tune",
     "user_model",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -90,6 +90,16 @@ class Qrels:
     def beyond_grades(self) -> Judgments | None:
         """The judgments if they know more than a grade: subtopics, evidence, properties of documents and the like."""
         return self.judged if isinstance(self.judged, Judgments) else None
+
+
+    def only(self, queries: Collection[str]) -> Qrels:
+        """The judgments of some of the queries, as plain grades."""
+        if self.by_query is not None:
+            return Qrels({query: docs for query, docs in self.by_query.items() if str(query) in queries})
+        import polars as pl
+
+        assert isinstance(self.judged, pl.DataFrame)
+        return Qrels(self.judged.filter(pl.col("query").is_in(list(queries))))
 
 
 def texts_beside(value: object) -> Mapping[str, str]:

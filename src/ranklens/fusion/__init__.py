@@ -1,0 +1,8 @@
+"""Several runs combined into one, and tuned without fooling yourself."""
+
+from ranklens.fusion.fusing import fit_fusion, fuse
+from ranklens.fusion.methods import METHODS
+from ranklens.fusion.norms import NORMS
+from ranklens.fusion.trained import TRAINED, Fitted
+
+__all__ = ["METHODS", "NORMS", "TRAINED", "Fitted", "fit_fusion", "fuse"]

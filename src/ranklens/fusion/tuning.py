@@ -1,0 +1,285 @@
+"""The settings of a fusion, chosen on some queries and judged on others: :func:`tune`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, cycle, product
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ranklens.arrays import FloatArray, IntArray
+from ranklens.comparison.clusters import clusters_of
+from ranklens.comparison.compare import compare_scores
+from ranklens.data.qrels import Qrels, read_qrels
+from ranklens.data.run import Run
+from ranklens.errors import InputError
+from ranklens.fusion.fusing import fit_fusion, fuse, opened_runs
+from ranklens.fusion.methods import METHODS, method
+from ranklens.fusion.trained import TRAINED
+from ranklens.metrics import parse
+from ranklens.scores import Scores
+from ranklens.scores.evaluation import evaluate
+from ranklens.scores.values import Values
+from ranklens.stats.intervals import Interval
+from ranklens.tables.table import Table
+from ranklens.words import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ranklens.comparison.comparison import Comparison
+    from ranklens.metrics import Measure
+
+Setting = Mapping[str, Any]  # arguments of fuse()
+
+_STEPS = 10  # of a weight between 0 and 1
+_GRIDS: Mapping[str, Sequence[float]] = {
+    "k": [1, 5, 10, 20, 40, 60, 100],
+    "gamma": [-1, -0.5, 0, 0.5, 1, 1.5, 2],
+    "sigma": [0.01, 0.1, 0.3, 0.6, 1],
+    "phi": [0.5, 0.7, 0.8, 0.9, 0.95, 0.99],
+    "w": [1, 3, 5, 10],
+    "segments": [5, 10, 25, 50],
+}
+_LEAST_PER_FOLD = 2
+_MOST = 300  # settings by default
+_SAME = 1e-12  # means that differ by rounding alone
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What :func:`tune` chose, and what that is worth on queries it was not chosen on."""
+
+    measure: Measure
+    params: Setting  # chosen on all queries: what to deploy
+    held_out: Scores  # each query judged by the setting that the other folds chose
+    optimistic: float  # the mean of the chosen setting on the queries it was chosen on
+    settings: pl.DataFrame  # every setting with its mean: the surface
+    chosen: Sequence[Setting]  # by each fold
+    comparison: Comparison  # held out: tuned, untuned RRF and the best single system
+    fused: Any  # the runs fused with `params`
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of the held-out mean, by cluster where there are clusters."""
+        return self.comparison.result(str(self.measure), "tuned").interval
+
+    @property
+    def table(self) -> Table:
+        """The held-out mean of each system, and the optimistic one."""
+        rows = [
+            [result.system, f"{result.mean:.4f}", f"[{result.interval.low:.4f}, {result.interval.high:.4f}]"]
+            for result in self.comparison.results
+        ]
+        return Table(("system", f"{self.measure} held out", "95% interval"), rows, left=1)
+
+    def __str__(self) -> str:
+        mean = self.held_out.mean[str(self.measure)]
+        folds = counted(len(self.chosen), "fold")
+        stable = len({_shown(setting) for setting in self.chosen})
+        lines = [
+            str(self.table),
+            "",
+            f"Chosen on all queries: {_shown(self.params)}.",
+            f"Held out, by {folds}: {mean:.4f} [{self.interval.low:.4f}, {self.interval.high:.4f}]. On the queries it was chosen on, the best of "
+            f"{counted(len(self.settings), 'setting')} reaches {self.optimistic:.4f}, which is too optimistic.",
+            f"The folds chose {counted(stable, 'different setting')}."
+            if stable > 1
+            else "All folds chose the same setting.",
+            self.comparison.verdict(str(self.measure)),
+        ]
+        return "\n".join(lines)
+
+    def plot(self) -> Any:
+        """The surface: the mean of every setting, with the chosen one marked; needs the extra ``plots``."""
+        from ranklens.upward import surface_chart
+
+        return surface_chart(self)
+
+
+def tune(
+    qrels: object,
+    runs: object,
+    measure: str | Measure,
+    *,
+    method: str = "wsum",
+    norm: str | None = None,
+    over: Mapping[str, Iterable[Any]] | None = None,
+    folds: int = 5,
+    clusters: object = None,
+    simplest_within_error: bool = False,
+    rng: int = 0,
+    progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    **fixed: Any,
+) -> Tuned:
+    """Choose the settings of a fusion, and say honestly what they are worth.
+
+    Every setting is evaluated once on every query. Each of the ``folds`` is then judged by the setting that is best on the *other* folds, so no
+    query takes part in choosing what it is judged by: the mean of these values is honest, while the mean of the best setting over the
+    queries it was chosen on is not. ``over`` gives the values to try by argument of :func:`fuse` (``{"weights": [(1, 0), (0.5, 0.5)], "norm":
+    ["min-max", "z-score"]}``); by default weights in steps of 0.1, or the usual values of the method's parameter. ``clusters``
+    (``{query: cluster}``) keeps queries that belong together in one fold. ``simplest_within_error`` takes the first setting whose mean is
+    within one standard error of the best: a steadier choice if settings differ little.
+
+    >>> qrels = {f"q{i}": {"x"} for i in range(12)}
+    >>> good, bad = {q: {"x": 2.0, "y": 1.0} for q in qrels}, {q: {"y": 2.0, "x": 1.0} for q in qrels}
+    >>> tuned = tune(qrels, {"good": good, "bad": bad}, "RR", norm="min-max")
+    >>> tuned.params["weights"], tuned.held_out.mean["RR"]
+    ((0.6, 0.4), 1.0)
+    """
+    opened, gold, one = opened_runs(runs), read_qrels(qrels), parse(measure)
+    settings = _settings(method, norm, len(opened), over, fixed)
+    untuned = evaluate(gold, fuse(opened, "rrf"), [one])
+    queries = untuned.queries
+    fold_of = _folds(queries, folds, clusters, rng)
+    surface = np.stack([_values(gold, opened, one, setting, fold_of) for setting in progress(settings)])
+    single = np.stack([evaluate(gold, run, [one])[one] for run in opened.values()])[:, None]
+    choices = _chosen(surface, fold_of, simplest_within_error=simplest_within_error)
+    held_out = _scores(untuned, one, _judged(surface, fold_of, choices))
+    best_single = _scores(untuned, one, _judged(single, fold_of, _chosen(single, fold_of)))
+    in_clusters = {} if clusters is None else {"clusters": clusters}
+    comparison = compare_scores(
+        {"rrf": _scores(untuned, one, untuned[one]), "best single": best_single, "tuned": held_out},
+        [one],
+        baseline="tuned",
+        rng=rng,
+        **in_clusters,
+    )
+    everywhere = np.full(len(queries), -1)  # no query is held out
+    last = int(_chosen(surface[:, :1], everywhere, simplest_within_error=simplest_within_error)[0])
+    params = settings[last]
+    return Tuned(
+        one,
+        params,
+        held_out,
+        float(surface[last, 0].mean()),
+        _table_of(settings, surface),
+        [settings[place] for place in choices.tolist()],
+        comparison,
+        fuse(opened, **_arguments(gold, opened, params)),
+    )
+
+
+def _settings(
+    name: str, norm: str | None, runs: int, over: Mapping[str, Iterable[Any]] | None, fixed: Mapping[str, Any]
+) -> list[Setting]:
+    """All combinations of the values to try; those that differ least from the defaults come first."""
+    base = {"method": name, **({} if norm is None else {"norm": norm}), **fixed}
+    if over is None:
+        tried = TRAINED[name].params if name in TRAINED else METHODS[method(name).name].parameters
+        over = {
+            param: _weights(runs) if param == "weights" else _GRIDS[param]
+            for param in tried
+            if param not in fixed
+        }
+        if "weights" in over and len(over) > 1:
+            over.pop("weights")  # of RRF and others that have a parameter of their own
+    tables = {param: list(values) for param, values in over.items()}
+    if not tables or not all(tables.values()):
+        raise InputError(
+            f"there is nothing to tune: {name} has no parameters; pass over={{argument: values}}, such as over={{'norm': ['min-max', 'z-score']}}."
+        )
+    return [{**base, **dict(zip(tables, values, strict=True))} for values in product(*tables.values())]
+
+
+def _weights(runs: int) -> list[tuple[float, ...]]:
+    """Weights that add up to 1, the most equal ones first; coarser steps for many runs."""
+    steps = next(
+        steps for steps in (_STEPS, 5, 4, 3, 2, 1) if comb(steps + runs - 1, runs - 1) <= _MOST or steps == 1
+    )
+    parts = [
+        np.diff([-1, *bars, steps + runs - 1]) - 1 for bars in combinations(range(steps + runs - 1), runs - 1)
+    ]
+    parts.sort(key=lambda part: (float(np.square(part - steps / runs).sum()), [*-part]))
+    return [tuple((part / steps).tolist()) for part in parts]
+
+
+def _values(
+    gold: Qrels, runs: Mapping[str, Run], measure: Measure, setting: Setting, fold_of: IntArray
+) -> FloatArray:
+    """The value of every query, one row per fold: those of trained methods are fitted without that fold."""
+    folds = int(fold_of.max()) + 1
+    if setting["method"] not in TRAINED:
+        values = evaluate(gold, fuse(runs, **setting), [measure])[measure]
+        return np.broadcast_to(values, (folds, len(values)))
+    queries = evaluate(gold, next(iter(runs.values())), [measure]).queries
+    rows = []
+    for fold in range(folds):
+        others = {query for query, place in zip(queries, fold_of.tolist(), strict=True) if place != fold}
+        arguments = _arguments(gold.only(others), runs, setting)
+        rows.append(evaluate(gold, fuse(runs, **arguments), [measure])[measure])
+    return np.stack(rows)
+
+
+def _arguments(gold: Qrels, runs: Mapping[str, Run], setting: Setting) -> dict[str, Any]:
+    """The arguments of :func:`fuse` for a setting, with trained methods fitted."""
+    name = setting["method"]
+    if name not in TRAINED:
+        return dict(setting)
+    learnt = {param: setting[param] for param in TRAINED[name].params if param in setting}
+    rest = {param: value for param, value in setting.items() if param not in learnt}
+    return {**rest, "method": fit_fusion(gold, runs, name, **learnt)}
+
+
+def _folds(queries: Sequence[str], folds: int, clusters: object, rng: int) -> IntArray:
+    """The fold of each query, as even as clusters allow."""
+    named = {query: query for query in queries} if clusters is None else clusters_of(clusters, None, queries)
+    groups = list(dict.fromkeys(named[query] for query in queries))
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        raise InputError(f"folds={folds!r} is not allowed; it is a whole number from 2.")
+    if len(groups) < folds * _LEAST_PER_FOLD:
+        what = "queries" if clusters is None else "clusters"
+        raise InputError(
+            f"{len(groups)} {what} are too few for {folds} folds; {folds * _LEAST_PER_FOLD} are the least. Judge more, or use fewer folds."
+        )
+    order = np.random.default_rng(rng).permutation(len(groups))
+    fold = dict(zip((groups[place] for place in order.tolist()), cycle(range(folds)), strict=False))
+    return np.array([fold[named[query]] for query in queries])
+
+
+def _chosen(surface: FloatArray, fold_of: IntArray, *, simplest_within_error: bool = False) -> IntArray:
+    """The place of the best setting for each fold, by the queries of all other folds; of equal ones, the first."""
+    choices = []
+    for fold in range(int(fold_of.max(initial=0)) + 1):
+        values = surface[:, min(fold, surface.shape[1] - 1), fold_of != fold]
+        means = values.mean(axis=1)
+        best = int(means.argmax())
+        slack = float(values[best].std(ddof=1) / np.sqrt(values.shape[1])) if simplest_within_error else 0.0
+        choices.append(int(np.argmax(means >= means[best] - slack - _SAME)))
+    return np.array(choices)
+
+
+def _judged(surface: FloatArray, fold_of: IntArray, choices: IntArray) -> FloatArray:
+    """The value of each query under the setting that the other folds chose."""
+    row = fold_of if surface.shape[1] > 1 else np.zeros_like(fold_of)
+    return surface[choices[fold_of], row, np.arange(len(fold_of))]
+
+
+def _scores(like: Scores, measure: Measure, values: FloatArray) -> Scores:
+    return replace(
+        like, basis=like.account(), values=Values(like.queries, {str(measure): values}), sources=None
+    )
+
+
+def _table_of(settings: Sequence[Setting], surface: FloatArray) -> pl.DataFrame:
+    import polars as pl
+
+    varied = [name for name in settings[0] if len({str(setting[name]) for setting in settings}) > 1] or [
+        "method"
+    ]
+    columns = {name: [setting[name] for setting in settings] for name in varied}
+    shown = {
+        name: [list(value) if isinstance(value, tuple) else value for value in values]
+        for name, values in columns.items()
+    }
+    return pl.DataFrame({**shown, "mean": surface[:, 0].mean(axis=1)}, strict=False)
+
+
+def _shown(setting: Setting) -> str:
+    return ", ".join(
+        f"{name} {' : '.join(f'{part:g}' for part in value) if isinstance(value, tuple) else value}"
+        for name, value in setting.items()
+    )
