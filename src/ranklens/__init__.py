@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from ranklens.exchange.ir_datasets import from_ir_datasets
     from ranklens.exchange.mteb import read_mteb
     from ranklens.fusion.fusing import fit_fusion, fuse
+    from ranklens.fusion.potential import fusion_potential
+    from ranklens.fusion.reranking import rerank
+    from ranklens.fusion.sweeping import sweep
     from ranklens.fusion.tuning import tune
     from ranklens.guard.checking import gate
     from ranklens.judging.assembly import judge
@@ -106,6 +109,9 @@ _HOME = {
     "metrics.formulas.gain": "cumulated_gain_from",
     "metrics.formulas.own": "measure_from",
     "fusion.fusing": "fit_fusion fuse",
+    "fusion.potential": "fusion_potential",
+    "fusion.reranking": "rerank",
+    "fusion.sweeping": "sweep",
     "fusion.tuning": "tune",
     "guard.checking": "gate",
     "scores.history.store": "History",
@@ -188,6 +194,7 @@ __all__ = [
     "from_records",
     "from_traces",
     "fuse",
+    "fusion_potential",
     "gate",
     "gate_efficiency",
     "hit_rate_at_k",
@@ -210,10 +217,12 @@ __all__ = [
     "read_scores",
     "recall_at_k",
     "reciprocal_rank",
+    "rerank",
     "reranking_improvement",
     "routing_accuracy",
     "sampled_metric",
     "success_at_k",
+    "sweep",
     "tune",
     "user_model",
 ]

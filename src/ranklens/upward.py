@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ranklens.report.charts import ComparisonPlots
     from ranklens.report.charts.power import power_chart
     from ranklens.report.charts.style import Chart
+    from ranklens.report.charts.surface import surface_chart
     from ranklens.report.charts.trend import trend_chart
     from ranklens.report.explanation.failing import Failing, failing
     from ranklens.report.html import write_report
@@ -33,6 +34,7 @@ _HOME = {  # names for annotations alone are not here
     "power_chart": "report.charts.power",
     "runs_of": "spark.comparing",
     "score": "scores.evaluation",
+    "surface_chart": "report.charts.surface",
     "to_hub": "exchange.hub",
     "to_mteb": "exchange.mteb",
     "trend_chart": "report.charts.trend",
@@ -53,6 +55,7 @@ __all__ = [
     "power_chart",
     "runs_of",
     "score",
+    "surface_chart",
     "to_hub",
     "to_mteb",
     "trend_chart",

@@ -91,7 +91,6 @@ class Qrels:
         """The judgments if they know more than a grade: subtopics, evidence, properties of documents and the like."""
         return self.judged if isinstance(self.judged, Judgments) else None
 
-
     def only(self, queries: Collection[str]) -> Qrels:
         """The judgments of some of the queries, as plain grades."""
         if self.by_query is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.data.files.output import naming
 from ranklens.data.files.temporary import temporary_folder
 from ranklens.data.qrels import Qrels
 from ranklens.data.readers import mappings
@@ -100,7 +102,8 @@ class Fusion:
                     "is, or queries='common' to leave such queries out."
                 )
             if self.options.queries == "common":
-                lists = lists.where(~lacking.any(axis=1)[lists.query])
+                complete = ~np.asarray(lacking.any(axis=1))
+                lists = lists.where(complete[lists.query])
         lists = normalised(lists, norm_name(self.options.norm or ""), self.bounds)
         if self.options.missing == "lowest":
             lists = lists.filled()
@@ -211,12 +214,8 @@ def fuse(
     name = method if isinstance(method, str) else method.method
     options = FuseOptions(name, norm, missing, queries, window, depth)
     fusion = fusion_of(tuple(opened), method, options, weights=weights, bounds=bounds, params=params)
-    mapped = [run.by_query for run in opened.values()]
-    result: Any = (
-        _as_dict(fusion, [by_query for by_query in mapped if by_query is not None])
-        if all(by_query is not None for by_query in mapped)
-        else _as_frame(fused_tables(fusion, opened))
-    )
+    in_dicts = all(run.by_query is not None for run in opened.values())
+    result: Any = _as_dict(fusion, opened) if in_dicts else _as_frame(fused_tables(fusion, opened))
     fusion.met.warn(fusion)
     return result
 
@@ -343,14 +342,9 @@ def _bounds(
 # --- dicts
 
 
-def _as_dict(fusion: Fusion, runs: Sequence[Mapping[Any, Any]]) -> dict[str, dict[str, float]]:
-    """The queries of the first run in its order, then those of the others."""
-    repaired = [mappings.rankings(run) for run in runs]
-    fusion.met.repeated += sum(run.duplicates for run in repaired)
-    by_query = [mappings.under_text(run.by_query.items(), "the queries") for run in repaired]
-    queries = dict.fromkeys(query for run in by_query for query in run)
+def _as_dict(fusion: Fusion, runs: Mapping[str, Run]) -> dict[str, dict[str, float]]:
     fused: dict[str, dict[str, float]] = {}
-    for block in side_by_side.of_dicts(by_query, queries, fusion.sign):
+    for block in blocks(runs, fusion.sign):
         lists, scores = fusion(block)
         order = fusion.order(lists, scores)
         docs, values = lists.ids(order), scores[order].tolist()
@@ -380,62 +374,76 @@ def fused_tables(fusion: Fusion, runs: Mapping[str, Run]) -> Iterator[pl.DataFra
     """The fused run as tables ``query, doc, rank, score``, some queries at a time; runs may be larger than memory."""
     import polars as pl
 
+    for block in blocks(runs, fusion.sign):
+        lists, scores = fusion(block)
+        order = fusion.order(lists, scores)
+        query = lists.query[order]
+        starts = np.flatnonzero(np.diff(query, prepend=-1))
+        rank = np.arange(1, len(order) + 1) - starts.repeat(np.diff(starts, append=len(order)))
+        yield pl.DataFrame(
+            {
+                "query": pl.Series(lists.queries, dtype=pl.String)[query],
+                "doc": pl.Series(lists.ids(order), dtype=pl.String),
+                "rank": rank,
+                "score": scores[order],
+            }
+        )
+
+
+def blocks(runs: Mapping[str, Run], sign: int = 1) -> Iterator[Lists]:
+    """The runs side by side, some queries at a time: those of the first run in its order, then those of the others."""
+    mapped = [run.by_query for run in runs.values() if run.by_query is not None]
+    if len(mapped) == len(runs):
+        repaired = [mappings.rankings(run) for run in mapped]
+        repeated = sum(run.duplicates for run in repaired)
+        by_query = [mappings.under_text(run.by_query.items(), "the queries") for run in repaired]
+        for block in side_by_side.of_dicts(by_query, dict.fromkeys(chain.from_iterable(by_query)), sign):
+            yield replace(block, repeated=block.repeated + repeated)
+            repeated = 0
+        return
     from ranklens.data.files.formats import as_table
 
     tables = [
         run.tables if run.by_query is None else (as_table(run.by_query, "score"),) for run in runs.values()
     ]
     for share in _shares(tables):
-        for block in side_by_side.of_tables(share, fusion.sign):
-            lists, scores = fusion(block)
-            order = fusion.order(lists, scores)
-            query = lists.query[order]
-            starts = np.flatnonzero(np.diff(query, prepend=-1))
-            rank = np.arange(1, len(order) + 1) - starts.repeat(np.diff(starts, append=len(order)))
-            yield pl.DataFrame(
-                {
-                    "query": pl.Series(lists.queries, dtype=pl.String)[query],
-                    "doc": pl.Series(lists.ids(order), dtype=pl.String),
-                    "rank": rank,
-                    "score": scores[order],
-                }
-            )
+        yield from side_by_side.of_tables(share, sign)
 
 
 def _shares(runs: Sequence[Iterable[pl.DataFrame]]) -> Iterator[list[pl.DataFrame]]:
     """The rows of all runs; those of a share of the queries at a time if there are too many to be held."""
     import polars as pl
 
-    schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
-    share = pl.col("query").hash(0) % _SHARES
+    empty = pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "score": pl.Float64})
     held: list[list[pl.DataFrame]] = [[] for _ in runs]
-    size = files = 0
+    size = spills = 0
     with temporary_folder() as folder:
-
-        def spill() -> None:
-            for run, tables in enumerate(held):
-                for (number,), rows in (
-                    pl.concat([pl.DataFrame(schema=schema), *tables])
-                    .partition_by(share.alias("share"), as_dict=True, include_key=False)
-                    .items()
-                ):
-                    rows.write_ipc(folder / f"{number}-{run}-{files:06}", compression="lz4")
-                tables.clear()
-
         for run, tables in enumerate(runs):
             for table in tables:
-                rows = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
-                held[run].append(rows)
-                size += int(rows.estimated_size())
+                held[run].append(table.select(pl.col(name).cast(kind) for name, kind in empty.schema.items()))
+                size += int(table.estimated_size())
                 if size > _IN_MEMORY:
-                    spill()
-                    size, files = 0, files + 1
-        if not files:
-            yield [pl.concat([pl.DataFrame(schema=schema), *tables]) for tables in held]
+                    _spill(held, folder, spills)
+                    held, size, spills = [[] for _ in runs], 0, spills + 1
+        if not spills:
+            yield [pl.concat([empty, *tables]) for tables in held]
             return
-        spill()
-        for number in range(_SHARES):
-            parts = [sorted(folder.glob(f"{number}-{run}-*")) for run in range(len(runs))]
-            yield [
-                pl.concat([pl.DataFrame(schema=schema), *map(pl.read_ipc, files_of)]) for files_of in parts
-            ]
+        _spill(held, folder, spills)
+        for share in range(_SHARES):
+            files = [sorted(folder.glob(f"{share}-{run}-*")) for run in range(len(runs))]
+            yield [pl.concat([empty, *map(pl.read_ipc, of_run)]) for of_run in files]
+
+
+def _spill(held: Sequence[Sequence[pl.DataFrame]], folder: Path, number: int) -> None:
+    """Write the rows, one file per run and share of the queries."""
+    import polars as pl
+
+    share = (pl.col("query").hash(0) % _SHARES).alias("share")
+    for run, tables in enumerate(held):
+        if tables:
+            shares = (
+                pl.concat(tables).with_columns(share).partition_by("share", as_dict=True, include_key=False)
+            )
+            for (place,), rows in shares.items():
+                with naming(folder):
+                    rows.write_ipc(folder / f"{place}-{run}-{number:06}", compression="lz4")

@@ -40,7 +40,7 @@ class Lists:
     @cached_property
     def count(self) -> FloatArray:
         """The number of runs that retrieved each candidate."""
-        return self.retrieved.sum(axis=1).astype(float)
+        return np.asarray(self.retrieved.sum(axis=1), float)
 
     @cached_property
     def starts(self) -> IntArray:
@@ -100,7 +100,7 @@ class Lists:
             ranks=np.where(inside, self.ranks, np.nan),
             retrieved=inside,
         )
-        return cut.where(inside.any(axis=1))
+        return cut.where(np.asarray(inside.any(axis=1)))
 
     def ids(self, rows: IntArray) -> pl.Series | list[str]:
         """The documents of some candidates."""

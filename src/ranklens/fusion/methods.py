@@ -7,7 +7,7 @@ unless the function says otherwise.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key
 from types import MappingProxyType
@@ -70,31 +70,37 @@ def method(name: str) -> Method:
     return _METHODS[_NAMES[spelled]]
 
 
+def _total(values: FloatArray) -> FloatArray:
+    """The sum over the runs, to which those that lack the document add nothing."""
+    total: FloatArray = np.nansum(values, axis=1)
+    return total
+
+
 # --- of scores
 
 
 @_register("min", by="scores")
 def comb_min(lists: Lists) -> FloatArray:
     """CombMIN: the lowest score of a document."""
-    return np.fmin.reduce(lists.scores, axis=1)
+    return np.asarray(np.fmin.reduce(lists.scores, axis=1))
 
 
 @_register("max", by="scores")
 def comb_max(lists: Lists) -> FloatArray:
     """CombMAX: the highest score of a document."""
-    return np.fmax.reduce(lists.scores, axis=1)
+    return np.asarray(np.fmax.reduce(lists.scores, axis=1))
 
 
 @_register("med", "median", by="scores")
 def comb_med(lists: Lists) -> FloatArray:
     """CombMED: the median of a document's scores."""
-    return np.nanmedian(lists.scores, axis=1) if len(lists.scores) else np.zeros(0)
+    return np.asarray(np.nanmedian(lists.scores, axis=1)) if len(lists.scores) else np.zeros(0)
 
 
 @_register("sum", by="scores")
 def comb_sum(lists: Lists) -> FloatArray:
     """CombSUM: the sum of a document's scores."""
-    return np.nansum(lists.scores, axis=1)
+    return _total(lists.scores)
 
 
 @_register("anz", by="scores")
@@ -118,13 +124,13 @@ def comb_gmnz(lists: Lists, *, gamma: float = 1.0) -> FloatArray:
 @_register("wsum", "weighted_sum", "w_sum", by="scores")
 def weighted_sum(lists: Lists, *, weights: Weights) -> FloatArray:
     """The weighted sum of a document's scores."""
-    return np.nansum(lists.scores * weights, axis=1)
+    return _total(lists.scores * weights)
 
 
 @_register("wmnz", "w_mnz", by="scores")
 def weighted_mnz(lists: Lists, *, weights: Weights) -> FloatArray:
     """The sum of a document's scores, times the sum of the weights of the runs that retrieved it."""
-    return comb_sum(lists) * (lists.retrieved * weights).sum(axis=1)
+    return comb_sum(lists) * np.asarray((lists.retrieved * weights).sum(axis=1))
 
 
 @_register("mixed", by="scores")
@@ -139,7 +145,7 @@ def mixed(lists: Lists, *, weights: Weights) -> FloatArray:
 @_register("rrf", "reciprocal_rank_fusion", by="ranks")
 def rrf(lists: Lists, *, k: float = 60, weights: Weights) -> FloatArray:
     """Reciprocal rank fusion: the (weighted) sum of 1 / (k + rank)."""
-    return np.nansum(weights / (k + lists.ranks), axis=1)
+    return _total(weights / (k + lists.ranks))
 
 
 @_register("isr", by="ranks")
@@ -161,14 +167,14 @@ def logn_isr(lists: Lists, *, sigma: float = 0.01) -> FloatArray:
 
 
 def _inverse_squares(lists: Lists) -> FloatArray:
-    return np.nansum(1 / lists.ranks**2, axis=1)
+    return _total(1 / lists.ranks**2)
 
 
 @_register("borda", "bordafuse", "w_bordafuse", "weighted_bordafuse", "weighted_borda", by="ranks")
 def borda(lists: Lists, *, weights: Weights) -> FloatArray:
     """Borda count: with n candidates, rank 1 gets n points, rank 2 n − 1 …; what a run lacks shares the points left over equally."""
     points = lists.pool - lists.ranks + 1
-    return np.where(lists.retrieved, points, (lists.pool - lists.lengths + 1) / 2) @ weights
+    return np.asarray(np.where(lists.retrieved, points, (lists.pool - lists.lengths + 1) / 2) @ weights)
 
 
 @_register("condorcet", "w_condorcet", "weighted_condorcet", by="ranks")
@@ -182,21 +188,24 @@ def condorcet(lists: Lists, *, weights: Weights) -> FloatArray:
     points = np.empty(len(start))
     shares = weights.tolist()
     for rows in np.split(start, lists.starts[1:]):
+        ranks_of = dict(zip(rows.tolist(), ranks[rows].tolist(), strict=True))
 
-        def beats(one: Sequence[float], other: Sequence[float]) -> float:
-            votes = zip(one[1], other[1], shares, strict=True)
-            return sum(share if theirs < ours else -share for ours, theirs, share in votes if ours != theirs)
+        def ahead(one: int, other: int, ranks_of: Mapping[int, list[float]] = ranks_of) -> int:
+            """Negative if the weights of the runs that rank the first one higher are larger."""
+            votes = zip(ranks_of[one], ranks_of[other], shares, strict=True)
+            against = sum(
+                share if theirs < ours else -share for ours, theirs, share in votes if ours != theirs
+            )
+            return int(against > 0) - int(against < 0)
 
-        candidates = list(zip(rows.tolist(), ranks[rows].tolist(), strict=True))
-        ordered = sorted(candidates, key=cmp_to_key(beats))
-        points[[row for row, _ in ordered]] = np.arange(len(ordered), 0, -1)
+        points[sorted(ranks_of, key=cmp_to_key(ahead))] = np.arange(len(rows), 0, -1)
     return points
 
 
 @_register("rbc", "rbp", "rank_biased_centroid", by="ranks")
 def rbc(lists: Lists, *, phi: float = 0.8, weights: Weights) -> FloatArray:
     """Rank-biased centroid: each rank weighs (1 − phi) · phi^(rank − 1), as in RBP."""
-    return np.nansum(weights * (1 - phi) * phi ** (lists.ranks - 1), axis=1)
+    return _total(weights * (1 - phi) * phi ** (lists.ranks - 1))
 
 
 @_register("round_robin", "interleave", by="ranks")
@@ -204,7 +213,7 @@ def round_robin(lists: Lists) -> FloatArray:
     """The runs take turns, in their order: the first document of each, then the second …"""
     runs = lists.ranks.shape[1]
     turn = np.fmin.reduce((lists.ranks - 1) * runs + np.arange(runs), axis=1)
-    return 1 / (1 + turn)
+    return np.asarray(1 / (1 + turn))
 
 
 METHODS = MappingProxyType(_METHODS)

@@ -36,7 +36,8 @@ class Fitted:
 
     def __call__(self, lists: Lists) -> FloatArray:
         """One score per candidate."""
-        return _TRAINED[self.method].apply(lists, [np.array(learnt) for learnt in self.learnt], **self.params)
+        learnt = [np.array(values) for values in self.learnt]
+        return _TRAINED[self.method].apply(lists, learnt, **self.params)
 
     def save(self, path: str | Path) -> None:
         """Write what was learnt as JSON."""
@@ -114,11 +115,11 @@ def _learn_positions(judged: Judged, **_: int) -> FloatArray:
     lists = np.cumsum(np.bincount(judged.retrieved, minlength=depth + 1)[::-1])[::-1][
         1:
     ]  # of at least this length
-    return _hits_by_rank(judged, depth) / np.maximum(lists, 1)
+    return np.asarray(_hits_by_rank(judged, depth) / np.maximum(lists, 1))
 
 
 def _positions(lists: Lists, learnt: Sequence[FloatArray]) -> FloatArray:
-    return np.sum([_by_rank(lists, run, values) for run, values in enumerate(learnt)], axis=0)
+    return np.asarray(np.sum([_by_rank(lists, run, values) for run, values in enumerate(learnt)], axis=0))
 
 
 def _slide(lists: Lists, learnt: Sequence[FloatArray], w: int) -> FloatArray:
@@ -177,7 +178,7 @@ def _segments(lists: Lists, learnt: Sequence[FloatArray]) -> FloatArray:
         _by_rank(lists, run, values) * (np.nan_to_num(lists.scores[:, run]) + 1)
         for run, values in enumerate(by_rank)
     ]
-    return np.sum(weighed, axis=0)
+    return np.asarray(np.sum(weighed, axis=0))
 
 
 # --- mapfuse and bayesfuse
@@ -188,7 +189,7 @@ def _learn_map(judged: Judged) -> FloatArray:
 
 
 def _maps(lists: Lists, learnt: Sequence[FloatArray]) -> FloatArray:
-    return np.nansum(np.concatenate(learnt) / lists.ranks, axis=1)
+    return np.asarray(np.nansum(np.concatenate(learnt) / lists.ranks, axis=1))
 
 
 def _learn_odds(judged: Judged) -> FloatArray:
@@ -201,7 +202,7 @@ def _learn_odds(judged: Judged) -> FloatArray:
 def _odds(lists: Lists, learnt: Sequence[FloatArray]) -> FloatArray:
     beyond = lists.ranks > _ODDS_ENDS[-1]
     columns = [_by_rank(lists, run, values, _LEAST_ODDS) for run, values in enumerate(learnt)]
-    return np.where(beyond, _LEAST_ODDS, np.stack(columns, axis=1)).sum(axis=1)
+    return np.asarray(np.where(beyond, _LEAST_ODDS, np.stack(columns, axis=1)).sum(axis=1))
 
 
 _TRAINED: dict[str, Trained] = {

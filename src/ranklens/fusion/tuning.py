@@ -63,7 +63,7 @@ class Tuned:
     fused: Any  # the runs fused with `params`
 
     @property
-    def interval(self) -> Interval:
+    def interval(self) -> Interval | None:
         """The interval of the held-out mean, by cluster where there are clusters."""
         return self.comparison.result(str(self.measure), "tuned").interval
 
@@ -71,25 +71,28 @@ class Tuned:
     def table(self) -> Table:
         """The held-out mean of each system, and the optimistic one."""
         rows = [
-            [result.system, f"{result.mean:.4f}", f"[{result.interval.low:.4f}, {result.interval.high:.4f}]"]
-            for result in self.comparison.results
+            [result.system, f"{result.mean:.4f}", str(result.interval)] for result in self.comparison.results
         ]
         return Table(("system", f"{self.measure} held out", "95% interval"), rows, left=1)
 
     def __str__(self) -> str:
         mean = self.held_out.mean[str(self.measure)]
         folds = counted(len(self.chosen), "fold")
-        stable = len({_shown(setting) for setting in self.chosen})
+        stable = len({shown(setting) for setting in self.chosen})
         lines = [
             str(self.table),
             "",
-            f"Chosen on all queries: {_shown(self.params)}.",
-            f"Held out, by {folds}: {mean:.4f} [{self.interval.low:.4f}, {self.interval.high:.4f}]. On the queries it was chosen on, the best of "
-            f"{counted(len(self.settings), 'setting')} reaches {self.optimistic:.4f}, which is too optimistic.",
+            f"Chosen on all queries: {shown(self.params)}.",
+            f"Held out, by {folds}: {mean:.4f} {self.interval}. On the queries it was chosen on, the best of "
+            f"{counted(len(self.settings), 'setting')} reaches {self.optimistic:.4f}"
+            + (", which is too optimistic." if self.optimistic > mean + _SAME else "."),
             f"The folds chose {counted(stable, 'different setting')}."
             if stable > 1
             else "All folds chose the same setting.",
-            self.comparison.verdict(str(self.measure)),
+            *(
+                self.comparison.pair(str(self.measure), rival, "tuned").verdict
+                for rival in ("rrf", "best single")
+            ),
         ]
         return "\n".join(lines)
 
@@ -134,22 +137,21 @@ def tune(
     settings = _settings(method, norm, len(opened), over, fixed)
     untuned = evaluate(gold, fuse(opened, "rrf"), [one])
     queries = untuned.queries
-    fold_of = _folds(queries, folds, clusters, rng)
+    fold_of = folds_of(queries, folds, clusters, rng)
     surface = np.stack([_values(gold, opened, one, setting, fold_of) for setting in progress(settings)])
     single = np.stack([evaluate(gold, run, [one])[one] for run in opened.values()])[:, None]
-    choices = _chosen(surface, fold_of, simplest_within_error=simplest_within_error)
-    held_out = _scores(untuned, one, _judged(surface, fold_of, choices))
-    best_single = _scores(untuned, one, _judged(single, fold_of, _chosen(single, fold_of)))
-    in_clusters = {} if clusters is None else {"clusters": clusters}
+    choices = chosen_by_fold(surface, fold_of, simplest_within_error=simplest_within_error)
+    held_out = with_values(untuned, one, held_out_values(surface, fold_of, choices))
+    best_single = with_values(untuned, one, held_out_values(single, fold_of, chosen_by_fold(single, fold_of)))
     comparison = compare_scores(
-        {"rrf": _scores(untuned, one, untuned[one]), "best single": best_single, "tuned": held_out},
+        {"rrf": with_values(untuned, one, untuned[one]), "best single": best_single, "tuned": held_out},
         [one],
         baseline="tuned",
         rng=rng,
-        **in_clusters,
+        clusters=clusters,
     )
     everywhere = np.full(len(queries), -1)  # no query is held out
-    last = int(_chosen(surface[:, :1], everywhere, simplest_within_error=simplest_within_error)[0])
+    last = int(chosen_by_fold(surface[:, :1], everywhere, simplest_within_error=simplest_within_error)[0])
     params = settings[last]
     return Tuned(
         one,
@@ -224,7 +226,7 @@ def _arguments(gold: Qrels, runs: Mapping[str, Run], setting: Setting) -> dict[s
     return {**rest, "method": fit_fusion(gold, runs, name, **learnt)}
 
 
-def _folds(queries: Sequence[str], folds: int, clusters: object, rng: int) -> IntArray:
+def folds_of(queries: Sequence[str], folds: int, clusters: object, rng: int) -> IntArray:
     """The fold of each query, as even as clusters allow."""
     named = {query: query for query in queries} if clusters is None else clusters_of(clusters, None, queries)
     groups = list(dict.fromkeys(named[query] for query in queries))
@@ -240,7 +242,9 @@ def _folds(queries: Sequence[str], folds: int, clusters: object, rng: int) -> In
     return np.array([fold[named[query]] for query in queries])
 
 
-def _chosen(surface: FloatArray, fold_of: IntArray, *, simplest_within_error: bool = False) -> IntArray:
+def chosen_by_fold(
+    surface: FloatArray, fold_of: IntArray, *, simplest_within_error: bool = False
+) -> IntArray:
     """The place of the best setting for each fold, by the queries of all other folds; of equal ones, the first."""
     choices = []
     for fold in range(int(fold_of.max(initial=0)) + 1):
@@ -252,13 +256,14 @@ def _chosen(surface: FloatArray, fold_of: IntArray, *, simplest_within_error: bo
     return np.array(choices)
 
 
-def _judged(surface: FloatArray, fold_of: IntArray, choices: IntArray) -> FloatArray:
+def held_out_values(surface: FloatArray, fold_of: IntArray, choices: IntArray) -> FloatArray:
     """The value of each query under the setting that the other folds chose."""
     row = fold_of if surface.shape[1] > 1 else np.zeros_like(fold_of)
     return surface[choices[fold_of], row, np.arange(len(fold_of))]
 
 
-def _scores(like: Scores, measure: Measure, values: FloatArray) -> Scores:
+def with_values(like: Scores, measure: Measure, values: FloatArray) -> Scores:
+    """Values of other origin for the same queries, without the rankings."""
     return replace(
         like, basis=like.account(), values=Values(like.queries, {str(measure): values}), sources=None
     )
@@ -278,7 +283,8 @@ def _table_of(settings: Sequence[Setting], surface: FloatArray) -> pl.DataFrame:
     return pl.DataFrame({**shown, "mean": surface[:, 0].mean(axis=1)}, strict=False)
 
 
-def _shown(setting: Setting) -> str:
+def shown(setting: Setting) -> str:
+    """A setting in a line."""
     return ", ".join(
         f"{name} {' : '.join(f'{part:g}' for part in value) if isinstance(value, tuple) else value}"
         for name, value in setting.items()
