@@ -34,6 +34,8 @@ COMMANDS = {
     "history": "COMMANDS",
     "sensitivity": "sensitivity",
     "plan": "plan",
+    "fuse": "fuse",
+    "tune": "tune",
     "explain": "explain",
     "report": "report",
     "measures": "list_measures",
@@ -53,9 +55,11 @@ _WITH_MEASURES = (
     "report",
     "measures",
     "add",
+    "tune",
 )
 WRITTEN = (
     "output",
+    "fused",
     "junit",
     "plot",
     "target",

@@ -94,7 +94,7 @@ def compare_files(
     for name, error in bad.items():
         warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
     column, table = _column("by", by, qrels, judgments)
-    belonging = _clusters(cluster, qrels, judgments)
+    belonging = clusters_in(cluster, qrels, judgments)
     with only_mismatches():
         found = compare(
             judgments,
@@ -119,7 +119,7 @@ def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -
     return [qrels, *paths_of(runs), table or None, *more]
 
 
-def _clusters(cluster: str | None, qrels: str, judgments: Qrels) -> Any:
+def clusters_in(cluster: str | None, qrels: str, judgments: Qrels) -> Any:
     """The cluster of each query; the name of a column where a golden set has it."""
     from ranklens.comparison.slices import values_of
 

@@ -130,7 +130,7 @@ def weighted_sum(lists: Lists, *, weights: Weights) -> FloatArray:
 @_register("wmnz", "w_mnz", by="scores")
 def weighted_mnz(lists: Lists, *, weights: Weights) -> FloatArray:
     """The sum of a document's scores, times the sum of the weights of the runs that retrieved it."""
-    return comb_sum(lists) * np.asarray((lists.retrieved * weights).sum(axis=1))
+    return np.asarray(comb_sum(lists) * (lists.retrieved * weights).sum(axis=1))
 
 
 @_register("mixed", by="scores")

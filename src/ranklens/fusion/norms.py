@@ -34,13 +34,14 @@ def _sum(lists: Lists) -> FloatArray:
 
 def _z_score(lists: Lists) -> FloatArray:
     """Zero mean and unit variance."""
-    centred = lists.scores - _total(lists, lists.scores) / lists.lengths
-    return centred / np.maximum(np.sqrt(_total(lists, centred**2) / lists.lengths), _LEAST)
+    length = np.maximum(lists.lengths, 1)
+    centred = lists.scores - _total(lists, lists.scores) / length
+    return centred / np.maximum(np.sqrt(_total(lists, centred**2) / length), _LEAST)
 
 
 def _rank(lists: Lists) -> FloatArray:
     """By rank alone: 1 for the first, then evenly down to 1 / n."""
-    return 1 - (lists.ranks - 1) / lists.lengths
+    return 1 - (lists.ranks - 1) / np.maximum(lists.lengths, 1)
 
 
 def _borda(lists: Lists) -> FloatArray:

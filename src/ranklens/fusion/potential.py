@@ -16,7 +16,7 @@ from ranklens.judging import documents
 from ranklens.metrics import Measure, parse
 from ranklens.scores.evaluation import evaluate
 from ranklens.stats.overlap import rbo
-from ranklens.tables.table import Table
+from ranklens.tables.table import Lines, Printout, Table
 
 _OVERLAP_DEPTH = 100  # documents of each ranking that rank-biased overlap looks at; at p = 0.9 the rest weighs under 0.003%
 
@@ -77,19 +77,21 @@ class FusionPotential:
         rows = [[run.run, f"{run.mean:.4f}", f"{run.recall:.4f}", f"{run.unique:,}"] for run in self.runs]
         return Table(("run", str(self.measure), f"R@{self.depth}", "found by it alone"), rows)
 
-    def __str__(self) -> str:
+    def printout(self) -> Printout:
+        """Both tables, and what follows from them."""
         best, single = self.pairs[0], max(self.runs, key=lambda run: run.mean)
-        return "\n".join(
-            [
-                str(self.runs_table),
-                "",
-                str(self.table),
-                "",
-                f"Together, all runs reach a recall of {self.recall:.4f}; {best.a} and {best.b} complement each other most (+{best.gained:.4f}). "
-                f"Picking the best run for each query would give {self.oracle:.4f} in {self.measure}, versus {single.mean:.4f} with {single.run}: "
-                "an upper bound for choosing a run per query, not for fusion, which can rank a query better than any of its runs.",
-            ]
-        )
+        lines = [
+            f"Together, all runs reach a recall of {self.recall:.4f}; {best.a} and {best.b} complement each other most (+{best.gained:.4f}).",
+            f"Picking the best run for each query would give {self.oracle:.4f} in {self.measure}, versus {single.mean:.4f} with {single.run}. "
+            "Fusion can do better than that, since it can rank a query better than any single run, or worse.",
+        ]
+        return Printout([self.runs_table, self.table, Lines("What fusion could reach", lines)])
+
+    def __str__(self) -> str:
+        return str(self.printout())
+
+    def _repr_html_(self) -> str:
+        return self.printout().to_html()
 
 
 def fusion_potential(
@@ -170,5 +172,6 @@ def _overlaps(lists: Lists, pairs: Sequence[tuple[int, int]], p: float) -> Float
             either = int((retrieved[:, a] | retrieved[:, b]).sum())
             if either:
                 both = int((retrieved[:, a] & retrieved[:, b]).sum())
-                found[lists.query[start], number] = both / either, rbo(ranked[a], ranked[b], p).ext
+                alike = rbo(ranked[a], ranked[b], p).ext if ranked[a] and ranked[b] else 0.0
+                found[lists.query[start], number] = both / either, alike
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from ranklens.fusion.tuning import Setting, chosen_by_fold, folds_of, held_out_v
 from ranklens.metrics import parse
 from ranklens.retrieval.benchmark import Benchmark
 from ranklens.tables.table import Table
+from ranklens.words import several
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,9 +144,8 @@ def sweep(
         called: AskArguments = {**options, "version": f"{options.get('version', '')} {name}".strip()}
         if "k" in asked:
             called["k"] = asked["k"]
-        if late_arguments := {key: value for key, value in asked.items() if key != "k"}:
-            called["params"] = {**(options.get("params") or {}), **late_arguments}
-        bench.run(name, retriever[1], **called)
+        passed = {key: value for key, value in asked.items() if key != "k"}
+        bench.run(name, _with_arguments(retriever[1], passed), **called)
     scores = bench.evaluate(one)
     return _judged(one, settings, scores, bench, folds, rng)
 
@@ -177,6 +178,16 @@ def _judged(
         for setting, mean, pair, point in zip(settings.values(), means, spent, points, strict=True)
     )
     return Sweep(measure, tried, tried[winner].setting, held_out, float(means[winner]), comparison)
+
+
+def _with_arguments(retriever: object, passed: Setting) -> object:
+    if not passed:
+        return retriever
+    if not callable(retriever):
+        raise InputError(
+            f"build() returned {type(retriever).__name__}, which cannot be called with {several([*passed])}; return a function that takes the text and these."
+        )
+    return partial(retriever, **passed)
 
 
 def _spent(bench: Benchmark, name: str) -> tuple[float | None, float | None]:

@@ -24,7 +24,7 @@ from ranklens.scores import Scores
 from ranklens.scores.evaluation import evaluate
 from ranklens.scores.values import Values
 from ranklens.stats.intervals import Interval
-from ranklens.tables.table import Table
+from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ _GRIDS: Mapping[str, Sequence[float]] = {
 }
 _LEAST_PER_FOLD = 2
 _MOST = 300  # settings by default
+RIVALS = ("rrf", "best single")  # untuned, and chosen by fold as the settings are
 _SAME = 1e-12  # means that differ by rounding alone
 
 
@@ -75,26 +76,39 @@ class Tuned:
         ]
         return Table(("system", f"{self.measure} held out", "95% interval"), rows, left=1)
 
-    def __str__(self) -> str:
+    def printout(self) -> Printout:
+        """The table, and what follows from it."""
         mean = self.held_out.mean[str(self.measure)]
-        folds = counted(len(self.chosen), "fold")
         stable = len({shown(setting) for setting in self.chosen})
         lines = [
-            str(self.table),
-            "",
             f"Chosen on all queries: {shown(self.params)}.",
-            f"Held out, by {folds}: {mean:.4f} {self.interval}. On the queries it was chosen on, the best of "
+            f"Held out, by {counted(len(self.chosen), 'fold')}: {mean:.4f} {self.interval}. On the queries it was chosen on, the best of "
             f"{counted(len(self.settings), 'setting')} reaches {self.optimistic:.4f}"
             + (", which is too optimistic." if self.optimistic > mean + _SAME else "."),
-            f"The folds chose {counted(stable, 'different setting')}."
+            f"The folds chose {stable} different settings."
             if stable > 1
             else "All folds chose the same setting.",
-            *(
-                self.comparison.pair(str(self.measure), rival, "tuned").verdict
-                for rival in ("rrf", "best single")
-            ),
+            *(self.comparison.pair(str(self.measure), rival, "tuned").verdict for rival in RIVALS),
         ]
-        return "\n".join(lines)
+        return Printout([self.table, Lines("Tuned fusion", lines)])
+
+    def __str__(self) -> str:
+        return str(self.printout())
+
+    def _repr_html_(self) -> str:
+        return self.printout().to_html()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was chosen and what it is worth, as JSON holds it."""
+        return {
+            "measure": str(self.measure),
+            "params": dict(self.params),
+            "held_out": self.held_out.mean[str(self.measure)],
+            "interval": None if self.interval is None else [*self.interval],
+            "optimistic": self.optimistic,
+            "folds": [dict(setting) for setting in self.chosen],
+            "settings": self.settings.to_dicts(),
+        }
 
     def plot(self) -> Any:
         """The surface: the mean of every setting, with the chosen one marked; needs the extra ``plots``."""
@@ -113,6 +127,7 @@ def tune(
     over: Mapping[str, Iterable[Any]] | None = None,
     folds: int = 5,
     clusters: object = None,
+    queries: object = None,
     simplest_within_error: bool = False,
     rng: int = 0,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
@@ -124,7 +139,7 @@ def tune(
     query takes part in choosing what it is judged by: the mean of these values is honest, while the mean of the best setting over the
     queries it was chosen on is not. ``over`` gives the values to try by argument of :func:`fuse` (``{"weights": [(1, 0), (0.5, 0.5)], "norm":
     ["min-max", "z-score"]}``); by default weights in steps of 0.1, or the usual values of the method's parameter. ``clusters``
-    (``{query: cluster}``) keeps queries that belong together in one fold. ``simplest_within_error`` takes the first setting whose mean is
+    (``{query: cluster}``, or a column of ``queries``) keeps queries that belong together in one fold. ``simplest_within_error`` takes the first setting whose mean is
     within one standard error of the best: a steadier choice if settings differ little.
 
     >>> qrels = {f"q{i}": {"x"} for i in range(12)}
@@ -136,8 +151,8 @@ def tune(
     opened, gold, one = opened_runs(runs), read_qrels(qrels), parse(measure)
     settings = _settings(method, norm, len(opened), over, fixed)
     untuned = evaluate(gold, fuse(opened, "rrf"), [one])
-    queries = untuned.queries
-    fold_of = folds_of(queries, folds, clusters, rng)
+    cluster_of = None if clusters is None else clusters_of(clusters, queries, untuned.queries)
+    fold_of = folds_of(untuned.queries, folds, cluster_of, rng)
     surface = np.stack([_values(gold, opened, one, setting, fold_of) for setting in progress(settings)])
     single = np.stack([evaluate(gold, run, [one])[one] for run in opened.values()])[:, None]
     choices = chosen_by_fold(surface, fold_of, simplest_within_error=simplest_within_error)
@@ -148,9 +163,9 @@ def tune(
         [one],
         baseline="tuned",
         rng=rng,
-        clusters=clusters,
+        clusters=cluster_of,
     )
-    everywhere = np.full(len(queries), -1)  # no query is held out
+    everywhere = np.full(len(untuned.queries), -1)  # no query is held out
     last = int(chosen_by_fold(surface[:, :1], everywhere, simplest_within_error=simplest_within_error)[0])
     params = settings[last]
     return Tuned(
@@ -226,14 +241,14 @@ def _arguments(gold: Qrels, runs: Mapping[str, Run], setting: Setting) -> dict[s
     return {**rest, "method": fit_fusion(gold, runs, name, **learnt)}
 
 
-def folds_of(queries: Sequence[str], folds: int, clusters: object, rng: int) -> IntArray:
+def folds_of(queries: Sequence[str], folds: int, cluster_of: Mapping[str, str] | None, rng: int) -> IntArray:
     """The fold of each query, as even as clusters allow."""
-    named = {query: query for query in queries} if clusters is None else clusters_of(clusters, None, queries)
+    named = cluster_of or {query: query for query in queries}
     groups = list(dict.fromkeys(named[query] for query in queries))
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InputError(f"folds={folds!r} is not allowed; it is a whole number from 2.")
     if len(groups) < folds * _LEAST_PER_FOLD:
-        what = "queries" if clusters is None else "clusters"
+        what = "queries" if cluster_of is None else "clusters"
         raise InputError(
             f"{len(groups)} {what} are too few for {folds} folds; {folds * _LEAST_PER_FOLD} are the least. Judge more, or use fewer folds."
         )

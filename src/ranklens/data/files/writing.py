@@ -66,11 +66,26 @@ def convert(
     return _write(stream, what, target, format, str(source)), what
 
 
-def write_run(run: Mapping[str, Mapping[str, float]], target: Path, *, tag: str = "ranklens") -> None:
-    """Write ``{query: {document: score}}`` in the format of the target's suffix; TREC's where that says nothing."""
+def write_run(
+    run: Mapping[str, Mapping[str, float]] | pl.DataFrame, target: Path, *, tag: str = "ranklens"
+) -> None:
+    """Write ``{query: {document: score}}``, or a table, in the format of the target's suffix; TREC's where that says nothing."""
     import polars as pl
 
     _write(formats.as_table(run, "score").with_columns(tag=pl.lit(tag)), "run", target)
+
+
+def write_tables(tables: Iterable[pl.DataFrame], target: Path, format: str | None = None) -> int:  # noqa: A002
+    """Write a run that comes table after table, with the columns query, doc, rank and score; how many rows."""
+    import polars as pl
+
+    tagged = (table.with_columns(tag=pl.lit("ranklens")) for table in tables)
+    stream = TableStream("run", lambda: (partial(_same, table) for table in tagged), once=True)
+    return _write(stream, "run", target, format)
+
+
+def _same(table: pl.DataFrame) -> pl.DataFrame:
+    return table
 
 
 def _write(stream: Any, what: str, target: Path, given: str | None = None, name: str = "run") -> int:
