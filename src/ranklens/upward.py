@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # typing itself takes a while to import
 if TYPE_CHECKING:
     from ranklens.exchange.hub import to_hub
     from ranklens.exchange.mteb import to_mteb
+    from ranklens.fusion.systems import fused_run
     from ranklens.metrics import Measure
     from ranklens.report.charts import ComparisonPlots
     from ranklens.report.charts.power import power_chart
@@ -29,6 +30,7 @@ _HOME = {  # names for annotations alone are not here
     "compare_large": "spark.comparing",
     "evaluate_on_spark": "spark.evaluation:evaluate",
     "failing": "report.explanation.failing",
+    "fused_run": "fusion.systems",
     "is_large": "spark.comparing",
     "log_to": "report.trackers.destinations",
     "power_chart": "report.charts.power",
@@ -50,6 +52,7 @@ __all__ = [
     "compare_large",
     "evaluate_on_spark",
     "failing",
+    "fused_run",
     "is_large",
     "log_to",
     "power_chart",

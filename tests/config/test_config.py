@@ -611,6 +611,36 @@ def report(bench):
     assert "red apple" in (bench.folder / "made/report.html").read_text()
 
 
+def fused(bench, **changes):
+    """The documents of q1 that good (a b c d e f) and bad (f e d c b a) make together."""
+    fusion = {"name": "both", "systems": ["good", "bad"], **changes}
+    bench(retrievers=[GOOD, BAD], fusions=[fusion], outputs={"runs": "rankings"})
+    lines = (bench.folder / "rankings" / f"{fusion['name']}.txt").read_text().splitlines()
+    return [line.split()[2] for line in lines if line.startswith("q1 ")]
+
+
+def fusion_setting(key, value, expected, **others):
+    """The order with a setting, which differs from the one without."""
+
+    def check(bench):
+        changed = "".join(fused(bench, **{**others, key: value}))
+        assert changed == expected
+        assert changed != "".join(fused(bench, **others))
+
+    return check
+
+
+def fusion_name(bench):
+    assert len(fused(bench, name="hybrid")) == 6
+    with pytest.raises(rl.InputError, match="two systems are called 'good'"):
+        fused(bench, name="good")
+
+
+def fusion_systems(bench):
+    with pytest.raises(rl.InputError, match="there is no retriever 'god': did you mean 'good'"):
+        fused(bench, systems=["god", "bad"])
+
+
 def output_runs(bench):
     bench(outputs={"runs": "rankings"})
     written = rl.evaluate(QRELS, bench.folder / "rankings" / "good.txt", "nDCG@5")
@@ -716,6 +746,14 @@ EFFECTS = {
     "retrievers.score_from": retriever_score_from,
     "retrievers.match": retriever_match,
     "match": retriever_match,
+    "fusions.name": fusion_name,
+    "fusions.systems": fusion_systems,
+    "fusions.method": fusion_setting("method", "round_robin", "afbecd"),
+    "fusions.norm": fusion_setting("norm", "min-max", "faeb", method="wsum", weights=[1, 3], window=2),
+    "fusions.weights": fusion_setting("weights", [1, 0], "abcdef"),
+    "fusions.window": fusion_setting("window", 1, "fa"),
+    "fusions.depth": fusion_setting("depth", 2, "fa"),
+    "fusions.params": fusion_setting("params", {"k": 0}, "afbced", weights=[1, 0.5]),
     "baseline": baseline,
     "test": the_test,
     "correction": correction,

@@ -155,6 +155,25 @@ class Benchmark:
         self.results[session.name] = session.result(self._judged.qrels)
         return self.results[session.name]
 
+    def fuse(
+        self, name: str, systems: Sequence[str] | None = None, method: Any = "rrf", **options: Any
+    ) -> RetrieverRun:
+        """Add a system that fuses the answers of retrievers that have run, by default of all; options as in :func:`ranklens.fuse`.
+
+        >>> bench = Benchmark({"q": "why?"}, {"q": {"d2"}})
+        >>> _ = bench.run("a", lambda text: ["d1", "d2"]), bench.run("b", lambda text: ["d2", "d3"])
+        >>> bench.fuse("hybrid", k=10).run["q"]
+        ['d2', 'd1', 'd3']
+        """
+        from ranklens.upward import fused_run
+
+        parts = [*self._finished()] if systems is None else list(systems)
+        for part in parts:
+            if part not in self.results:
+                raise InputError(f"There is no retriever {part!r} to fuse: {nearest(part, self.results)}")
+        self.results[name] = fused_run(name, {part: self.results[part] for part in parts}, method, **options)
+        return self.results[name]
+
     def evaluate(
         self,
         measures: str | Measure | Sequence[str | Measure] = "rag",

@@ -56,6 +56,15 @@ def _systems(config: Config) -> None:
                 "groups change the judgments, so runs cannot be compared with them; leave out data.runs."
             )
             raise WrongKeyError(message, *(("retrievers", number) if retriever.match else ()), "match")
+    asked = [retriever.name for retriever in config.retrievers]
+    for number, fusion in enumerate(config.fusions):
+        if config.systems.count(fusion.name) > 1:
+            message = f"two systems are called {fusion.name!r}; give each its own name."
+            raise WrongKeyError(message, "fusions", number, "name")
+        for name in fusion.systems:
+            if name not in asked:
+                message = f"there is no retriever {name!r}: {nearest(name, asked)}"
+                raise WrongKeyError(message, "fusions", number, "systems")
     _names(config, [config.baseline] if config.baseline is not None else [], "baseline")
     _names(config, config.gates.systems or (), "gates", "systems")
     if config.gates.systems is not None and not config.gates.systems:

@@ -97,6 +97,9 @@ def _asked(config: Config, asking: Asking) -> Benchmark:
         options = _options(entry, takes_lists, performance)
         options |= {"max_age": max_age, "fresh": asking.fresh or live, "keep_going": asking.keep_going}
         benchmark.run(entry.name, retriever, **options)
+    for fusion in config.fusions:
+        chosen = fusion.model_dump(include={"norm", "weights", "window", "depth"})
+        benchmark.fuse(fusion.name, fusion.systems, fusion.method, **chosen, **fusion.params)
     return benchmark
 
 
@@ -377,7 +380,8 @@ def outputs(config: Config) -> list[Path]:
     from ranklens.retrieval.benchmark import run_file
 
     folder = config.outputs.runs
-    runs = [] if folder is None else [folder / run_file(entry.name) for entry in config.retrievers]
+    asked = [*(one.name for one in config.retrievers), *(one.name for one in config.fusions)]
+    runs = [] if folder is None else [folder / run_file(name) for name in asked]
     return [*_files(config).values(), *(path for path in runs if path.parent.is_dir())]
 
 

@@ -439,6 +439,32 @@ class Outputs(Part):
     )
 
 
+class FusedSystem(Part):
+    """Retrievers whose answers are fused into a system of its own."""
+
+    name: str = Field(min_length=1, description="Name in tables: text.")
+    systems: tuple[str, ...] = Field(min_length=2, description="Names of retrievers: a list of two or more.")
+    method: str = Field(
+        default="rrf", description="How to fuse, such as rrf or wsum: see ranklens fuse --help."
+    )
+    norm: str | None = Field(
+        default=None, description="How scores are put on one scale, such as min-max: text."
+    )
+    weights: tuple[float, ...] | None = Field(
+        default=None, description="One weight per retriever: a list of numbers."
+    )
+    window: From1 | None = Field(
+        default=None, description="Documents of each retriever that are used: a whole number from 1."
+    )
+    depth: From1 | None = Field(
+        default=None,
+        description="Documents of the fused ranking: a whole number from 1. By default the largest k.",
+    )
+    params: dict[str, float] = Field(
+        default={}, description="Parameters of the method: names with numbers, such as {k: 60}."
+    )
+
+
 class Config(Part):
     """A benchmark: what to run, on which data, how to measure, what must hold and what to write."""
 
@@ -447,6 +473,9 @@ class Config(Part):
     )
     data: Data = Field(description="Judgments, queries, documents and runs.")
     retrievers: tuple[Retriever, ...] = Field(default=(), description="Retrievers to run: a list.")
+    fusions: tuple[FusedSystem, ...] = Field(
+        default=(), description="Fusions of retrievers, each a system of its own: a list."
+    )
     baseline: str | None = _comparing("baseline")
     test: Annotated[str, _one_of(_COMPARING["test"].choices)] | None = _comparing("test")
     correction: Annotated[str, _one_of(_COMPARING["correction"].choices)] = _comparing("correction")
@@ -520,8 +549,8 @@ class Config(Part):
 
     @property
     def systems(self) -> list[str]:
-        """The names of all runs and retrievers."""
-        return [*self.data.runs, *(retriever.name for retriever in self.retrievers)]
+        """The names of all runs, retrievers and fusions."""
+        return [*self.data.runs, *(one.name for one in self.retrievers), *(one.name for one in self.fusions)]
 
     @property
     def gated(self) -> list[str]:
