@@ -36,6 +36,7 @@ COMMANDS = {
     "plan": "plan",
     "fuse": "fuse",
     "tune": "tune",
+    "sweep": "sweep",
     "explain": "explain",
     "report": "report",
     "measures": "list_measures",
@@ -56,6 +57,7 @@ _WITH_MEASURES = (
     "measures",
     "add",
     "tune",
+    "sweep",
 )
 WRITTEN = (
     "output",

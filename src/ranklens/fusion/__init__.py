@@ -1,4 +1,8 @@
-"""Several runs combined into one, and tuned without fooling yourself."""
+"""Several runs combined into one, and tuned without fooling yourself.
+
+Runs are arrays side by side (``lists``); a method is one function over them (``methods``, ``trained``). ``fusing`` is :func:`ranklens.fuse`,
+``tuning`` chooses settings on some queries and judges them on others.
+"""
 
 from ranklens.fusion.fusing import fit_fusion, fuse
 from ranklens.fusion.methods import METHODS

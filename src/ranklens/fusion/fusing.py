@@ -26,6 +26,7 @@ from ranklens.fusion.methods import METHODS, method
 from ranklens.fusion.norms import BOUNDED, INVERTED, norm_name, normalised
 from ranklens.fusion.trained import TRAINED, Fitted, fit
 from ranklens.judging.assembly import judge
+from ranklens.metrics import Measure, parse_many
 from ranklens.options import option
 from ranklens.words import counted, either, several
 
@@ -246,6 +247,14 @@ def opened_runs(runs: object) -> dict[str, Run]:
         raise InputError(f"fusion takes two or more runs, and there is {counted(len(named), 'run')}.")
     no_judgments = Qrels({})
     return {name: read_run(run, no_judgments) for name, run in named.items()}
+
+
+def one_measure(measure: str | Measure) -> Measure:
+    """The measure that decides; an error if several are named."""
+    parsed = parse_many(measure)
+    if len(parsed) != 1:
+        raise InputError(f"one measure decides, and {several([str(one) for one in parsed])} are given.")
+    return parsed[0]
 
 
 def fusion_of(

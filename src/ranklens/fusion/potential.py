@@ -10,10 +10,10 @@ import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray
 from ranklens.data.qrels import read_qrels
-from ranklens.fusion.fusing import blocks, opened_runs
+from ranklens.fusion.fusing import blocks, one_measure, opened_runs
 from ranklens.fusion.lists import Lists
 from ranklens.judging import documents
-from ranklens.metrics import Measure, parse
+from ranklens.metrics import Measure
 from ranklens.scores.evaluation import evaluate
 from ranklens.stats.overlap import rbo
 from ranklens.tables.table import Lines, Printout, Table
@@ -103,7 +103,7 @@ def fusion_potential(
     >>> potential.recall, [run.recall for run in potential.runs], potential.pairs[0].jaccard
     (1.0, [0.5, 0.5], 0.3333333333333333)
     """
-    gold, opened, one = read_qrels(qrels), opened_runs(runs), parse(measure)
+    gold, opened, one = read_qrels(qrels), opened_runs(runs), one_measure(measure)
     scores = {name: evaluate(gold, run, [one]) for name, run in opened.items()}
     values = np.stack([found[one] for found in scores.values()])
     place = {query: row for row, query in enumerate(next(iter(scores.values())).queries)}

@@ -15,8 +15,7 @@ from ranklens.data.files.queries import read_queries
 from ranklens.data.qrels import Qrels
 from ranklens.data.run import read_run
 from ranklens.errors import InputError, warn
-from ranklens.fusion.fusing import blocks
-from ranklens.metrics import parse
+from ranklens.fusion.fusing import blocks, one_measure
 from ranklens.retrieval.asking import AskArguments, AskOptions
 from ranklens.retrieval.session import Session
 from ranklens.retrieval.store import Store
@@ -71,7 +70,7 @@ class Reranked(dict[str, dict[str, float]]):
         """Quality against depth and cost: columns depth, mean, low, high and documents (scored per query)."""
         import polars as pl
 
-        one = parse(measure)
+        one = one_measure(measure)
         steps = depths or sorted(
             {0, *(step for step in (5, 10, 20, 50, 100, 200, 500) if step < self.depth), self.depth}
         )

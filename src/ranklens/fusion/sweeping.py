@@ -12,10 +12,18 @@ import numpy as np
 
 from ranklens.comparison.compare import compare_scores
 from ranklens.errors import InputError
-from ranklens.fusion.tuning import Setting, chosen_by_fold, folds_of, held_out_values, shown, with_values
-from ranklens.metrics import parse
+from ranklens.fusion.fusing import one_measure
+from ranklens.fusion.tuning import (
+    REPEATS,
+    Setting,
+    chosen_by_fold,
+    folds_of,
+    judged_elsewhere,
+    shown,
+    with_values,
+)
 from ranklens.retrieval.benchmark import Benchmark
-from ranklens.tables.table import Table
+from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import several
 
 if TYPE_CHECKING:
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from ranklens.retrieval.asking import AskArguments
     from ranklens.retrieval.store import Store
     from ranklens.scores import Scores
+    from ranklens.stats.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,7 @@ class Sweep:
     tried: tuple[Tried, ...]
     params: Setting  # the winner on all questions
     held_out: Scores
+    interval: Interval  # of the held-out mean
     optimistic: float
     comparison: Comparison  # held out: the chosen setting against the first one
 
@@ -80,18 +90,32 @@ class Sweep:
             ]
         )
 
-    def __str__(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        """What was chosen and what it is worth, as JSON holds it."""
+        return {
+            "measure": str(self.measure),
+            "params": dict(self.params),
+            "held_out": self.held_out.mean[str(self.measure)],
+            "optimistic": self.optimistic,
+            "settings": self.to_frame().to_dicts(),
+        }
+
+    def printout(self) -> Printout:
+        """The table, and what follows from it."""
         name = str(self.measure)
-        interval = self.comparison.result(name, "chosen").interval
-        return "\n".join(
-            [
-                str(self.table),
-                "",
-                f"Chosen on all questions: {shown(self.params)} ({self.optimistic:.4f} on the questions it was chosen on).",
-                f"Held out: {self.held_out.mean[name]:.4f} {interval}.",
-                self.comparison.pair(name, "first", "chosen").verdict,
-            ]
-        )
+        lines = [
+            f"Chosen on all questions: {shown(self.params)} ({self.optimistic:.4f} on the questions it was chosen on).",
+            f"Held out: {self.held_out.mean[name]:.4f} {self.interval}.",
+            self.comparison.pair(name, "first", "chosen").verdict,
+            "* no other setting is at least as good, as fast and as cheap.",
+        ]
+        return Printout([self.table, Lines("Swept settings", lines)])
+
+    def __str__(self) -> str:
+        return str(self.printout())
+
+    def _repr_html_(self) -> str:
+        return self.printout().to_html()
 
 
 def sweep(
@@ -128,7 +152,7 @@ def sweep(
         raise InputError(
             "there is nothing to sweep; pass over={parameter: values}, such as over={'chunk_size': [120, 240]}."
         )
-    one, late = parse(measure), {*at_query, "k"}
+    one, late = one_measure(measure), {*at_query, "k"}
     built_from = {name: tried for name, tried in values.items() if name not in late}
     asked_with = {name: tried for name, tried in values.items() if name in late}
     bench = Benchmark(queries, qrels, store=store)
@@ -160,8 +184,9 @@ def _judged(
 ) -> Sweep:
     like = next(iter(scores.values()))
     surface = np.stack([scores[name][measure] for name in settings])[:, None]
-    fold_of = folds_of(like.queries, folds, None, rng)
-    held_out = with_values(like, measure, held_out_values(surface, fold_of, chosen_by_fold(surface, fold_of)))
+    partitions = [folds_of(like.queries, folds, None, [rng, repeat]) for repeat in range(REPEATS)]
+    honest = judged_elsewhere(surface, partitions)
+    held_out = with_values(like, measure, honest.values)
     first = with_values(like, measure, like[measure])
     comparison = compare_scores({"first": first, "chosen": held_out}, [measure], baseline="first", rng=rng)
     means = surface[:, 0].mean(axis=1)
@@ -177,7 +202,15 @@ def _judged(
         Tried(setting, float(mean), *pair, on_front=not _is_beaten(point, points))
         for setting, mean, pair, point in zip(settings.values(), means, spent, points, strict=True)
     )
-    return Sweep(measure, tried, tried[winner].setting, held_out, float(means[winner]), comparison)
+    return Sweep(
+        measure,
+        tried,
+        tried[winner].setting,
+        held_out,
+        honest.interval(measure),
+        float(means[winner]),
+        comparison,
+    )
 
 
 def _with_arguments(retriever: object, passed: Setting) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -32,6 +32,7 @@ from ranklens.scores.evaluation import evaluate
 if TYPE_CHECKING:
     from ranklens.bench.config.model import Config, Performance, Retriever
     from ranklens.comparison.comparison import Comparison
+    from ranklens.fusion.sweeping import Sweep
     from ranklens.guard.rules import Rule
     from ranklens.guard.verdicts import Undecided
     from ranklens.retrieval.asking import AskArguments
@@ -86,10 +87,12 @@ def _asked(config: Config, asking: Asking) -> Benchmark:
 
     asked = [_retriever(config, number) for number in range(len(config.retrievers))]
     performance = config.retrieval_metrics.performance
-    keeps = performance.caching_enabled or config.outputs.store is not None
-    store = (config.outputs.store or config.folder / _STORE) if keeps else None
     benchmark = Benchmark(
-        config.data.asked, config.data.qrels, store=store, corpus=config.data.corpus, match=config.match
+        config.data.asked,
+        config.data.qrels,
+        store=_store(config),
+        corpus=config.data.corpus,
+        match=config.match,
     )
     max_age = performance.max_age if asking.max_age is None else asking.max_age
     live = max_age is None and (asking.frozen or bool(asking.gates and config.rules))
@@ -101,6 +104,57 @@ def _asked(config: Config, asking: Asking) -> Benchmark:
         chosen = fusion.model_dump(include={"norm", "weights", "window", "depth"})
         benchmark.fuse(fusion.name, fusion.systems, fusion.method, **chosen, **fusion.params)
     return benchmark
+
+
+def _store(config: Config) -> Path | None:
+    keeps = config.retrieval_metrics.performance.caching_enabled or config.outputs.store is not None
+    return (config.outputs.store or config.folder / _STORE) if keeps else None
+
+
+def sweep(
+    config: Config,
+    retriever: str | None,
+    over: Mapping[str, Sequence[object]],
+    *,
+    measure: str | None = None,
+    at_query: Sequence[str] = (),
+    folds: int = 5,
+) -> Sweep:
+    """Try settings of a retriever of the configuration: :func:`ranklens.sweep`."""
+    from ranklens.fusion.sweeping import sweep as try_all
+
+    named_so = {entry.name: entry for entry in config.retrievers}
+    if retriever is None and len(named_so) == 1:
+        retriever = next(iter(named_so))
+    if retriever not in named_so:
+        what = "there are several retrievers" if retriever is None else f"there is no retriever {retriever!r}"
+        raise InputError(
+            f"{_file(config)}{what}: name one with ",
+            InPython("retriever=", "--retriever"),
+            f" ({', '.join(named_so)}).",
+        )
+    entry = named_so[retriever]
+    place = entry.retriever
+    if place is None:
+        raise InputError(
+            f"{_file(config)}{entry.name} is an address; a sweep needs a function or a factory with parameters."
+        )
+
+    def build(**parameters: object) -> object:
+        return import_retriever(place, factory=entry.factory, params={**entry.params, **parameters})
+
+    with importable(config.folder, Path.cwd()):
+        return try_all(
+            build,
+            over,
+            config.data.asked,
+            config.data.qrels,
+            config.measures[0] if measure is None else measure,
+            at_query=at_query,
+            folds=folds,
+            store=_store(config),
+            **_options(entry, False, config.retrieval_metrics.performance),
+        )
 
 
 def _retriever(config: Config, number: int) -> tuple[Any, bool]:

@@ -17,7 +17,9 @@ def surface_chart(tuned: Tuned) -> Chart:
     frame = tuned.settings.sort("mean", descending=True).head(_MOST)
     rows = [
         {
-            "setting": ", ".join(f"{name} {_text(row[name])}" for name in frame.columns if name != "mean"),
+            "setting": ", ".join(
+                f"{name} {_text(row[name])}" for name in frame.columns if name not in ("mean", "chosen")
+            ),
             "mean": row["mean"],
         }
         for row in frame.iter_rows(named=True)
@@ -27,7 +29,7 @@ def surface_chart(tuned: Tuned) -> Chart:
         x=alt.X("mean:Q", title=str(tuned.measure), scale=alt.Scale(zero=False))
     )
     honest = tuned.held_out.mean[str(tuned.measure)]
-    low, high = tuned.interval or (honest, honest)
+    low, high = tuned.interval
     held_out = alt.Chart(style.inline([{"mean": honest, "low": low, "high": high}]))
     band = held_out.mark_rect(opacity=0.15, color=style.MUTED).encode(x="low:Q", x2="high:Q")
     rule = held_out.mark_rule(strokeDash=[4, 3], color=style.MUTED).encode(x="mean:Q")
