@@ -854,10 +854,15 @@ def test_the_example_has_every_key_and_loads(tmp_path):
 
     def named(value, before=""):
         for key, inside in value.items():
-            inside = inside[0] if isinstance(inside, list) and isinstance(inside[0], dict) else inside  # noqa: PLW2901
+            entries = isinstance(inside, list) and bool(inside) and isinstance(inside[0], dict)
+            inside = inside[0] if entries else inside  # noqa: PLW2901
             nested = isinstance(inside, dict) and inside
             yield from named(inside, f"{before}{key}.") if nested else [f"{before}{key}"]
 
+    commented = re.search(r"^fusions: \[\] *# (.*)$", EXAMPLE.read_text(), re.MULTILINE)[
+        1
+    ]  # which needs two retrievers
+    content["fusions"] = [{**yaml.safe_load(commented)[0], "params": 1}]
     assert {*named(content)} == {*keys()}
     read = load(EXAMPLE)
     defaults = load(

@@ -19,7 +19,7 @@ from ranklens.data.qrels import Qrels
 from ranklens.data.readers import mappings
 from ranklens.data.readers.objects import is_path
 from ranklens.data.run import Run, read_run
-from ranklens.errors import InputError, nearest, warn
+from ranklens.errors import Given, InputError, nearest, warn
 from ranklens.fusion import lists as side_by_side
 from ranklens.fusion.lists import Lists
 from ranklens.fusion.methods import METHODS, method
@@ -68,13 +68,13 @@ class FuseOptions:
     def __post_init__(self) -> None:
         for name, choices in (("missing", _MISSING), ("queries", _QUERIES)):
             if getattr(self, name) not in choices:
-                raise InputError(f"{name}={getattr(self, name)!r} is not allowed; it is {either(choices)}.")
+                raise InputError(
+                    Given(name, getattr(self, name)), f" is not allowed; it is {either(choices)}."
+                )
         for name in ("window", "depth"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(
-                    f"{name}={value!r} is not allowed; it is a whole number from 1, or None for all."
-                )
+                raise InputError(Given(name, value), " is not allowed; it is a whole number from 1.")
 
 
 @dataclass(frozen=True)

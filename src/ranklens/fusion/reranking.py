@@ -14,7 +14,7 @@ from ranklens.data.files import corpus as corpora
 from ranklens.data.files.queries import read_queries
 from ranklens.data.qrels import Qrels
 from ranklens.data.run import read_run
-from ranklens.errors import InputError, warn
+from ranklens.errors import Given, InputError, warn
 from ranklens.fusion.fusing import blocks, one_measure
 from ranklens.retrieval.asking import AskArguments, AskOptions
 from ranklens.retrieval.session import Session
@@ -107,7 +107,7 @@ def rerank(
     {'q': {'bb': 2.0, 'a': 1.0, 'ccc': 0.0}}
     """
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 1:
-        raise InputError(f"depth={depth!r} is not allowed; it is a whole number from 1.")
+        raise InputError(Given("depth", depth), " is not allowed; it is a whole number from 1.")
     first_stage = _ranked(run)
     head = {query: list(docs)[:depth] for query, docs in first_stage.items() if docs}
     texts = read_queries(queries).texts if queries is not None else {}
