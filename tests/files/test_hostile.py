@@ -168,11 +168,13 @@ def test_what_is_not_a_number_is_ranked_last(write, tmp_path):
         "report q.txt r.txt s.txt --queries by.csv -o by.csv", "report q.txt r.txt s.txt --corpus by.csv -o by.csv",
         "convert r.txt r.txt", "bench bench.yaml -o q.txt", "bench bench.yaml -o bench.yaml", "bench own.yaml",
         "evaluate beir r.txt -o beir/qrels/test.tsv", "evaluate q.txt parts -o parts/0.parquet",
+        "evaluate q.txt runs -o runs/1.txt --format json", "gate RR>=0 --qrels q.txt --run lists -o lists/0.jsonl",
     ],
 )  # fmt: skip
 def test_an_input_is_not_overwritten(write, tmp_path, capsys, command):
     write("q.txt", QRELS), write("r.txt", "q1 Q0 d1 1 1 t\n"), write("s.txt", "q1 Q0 d2 1 1 t\n")
     write("by.csv", "query,kind,text\nq1,a,b\n"), write("plot.svg", QRELS), write("parts/0.parquet", "")
+    write("runs/1.txt", "q1 Q0 d1 1 1 t\n"), write("lists/0.jsonl", "{}\n"), write("lists/1.jsonl", "{}\n")
     write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     (tmp_path / "link").symlink_to("q.txt")
     (tmp_path / "hard").hardlink_to("q.txt")

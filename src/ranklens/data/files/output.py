@@ -94,14 +94,15 @@ def _check_output(path: Path, inputs: Iterable[str | Path | None]) -> None:
 
 
 def _is_read_from(path: Path, source: Path) -> bool:
-    """Whether a file is the source, or belongs to a folder that is: one of BEIR, or of Parquet files."""
+    """Whether a file is the source, or belongs to a folder that is: any file of a folder of parts, the data of one of BEIR."""
     if not path.exists() or not os.path.exists(source):
         return False
     if not source.is_dir():
         return path.samefile(source)
-    inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source))
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source)):
+        return False
     data = path.suffix == ".parquet" or path.resolve().parent.name == "qrels"
-    return inside and (data or path.name.startswith(("corpus.", "queries.")))
+    return data or not (source / "qrels").is_dir() or path.name.startswith(("corpus.", "queries."))
 
 
 def is_standard_output(output: Path | None) -> bool:
