@@ -7,6 +7,7 @@ import numpy as np
 from equal_systems import BATCH, KINDS
 
 from ranklens.metrics import parse
+from ranklens.scores import Values
 from ranklens.scores.history.record import Record
 from ranklens.scores.history.trend import Watch
 
@@ -76,4 +77,4 @@ def _slide(task):
 
 
 def _record(values, measure):
-    return Record("system", tuple(map(str, range(len(values)))), {str(measure): values}, {}, {})
+    return Record("system", Values(tuple(map(str, range(len(values)))), {str(measure): values}), {}, {})
