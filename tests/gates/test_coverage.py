@@ -232,3 +232,11 @@ def test_an_impossible_share_is_refused(given):
     scores = rl.evaluate(QRELS, GOOD, "RR")
     with pytest.raises(InputError, match="share of queries that must be checked"):
         rl.gate(scores, "RR >= 0.5", min_checked=given)
+
+
+def test_a_percentile_says_how_many_queries_it_is_of():
+    queries = [f"q{number}" for number in range(40)]
+    golden = [{"id": query, "question": query, "relevant_ids": ["a"]} for query in queries]
+    log = [{"id": query, "retrieved": ["a"], "latency_s": 0.1} for query in queries[:39]]
+    outcome = rl.gate(rl.evaluate(golden, log, "RR"), "p95 <= 1s")
+    assert (outcome.passed, outcome.verdicts[0].queries) == (True, 39)

@@ -199,7 +199,8 @@ def _of_calls(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
             "Log the time of every call, or leave the rule out."
         )
     terms.refuse_few(rule, record.system, record.timed, record.expected)
-    return Verdict(rule, record.system, "passed" if value <= limit else "failed", value, limit, value - limit)
+    status = "passed" if value <= limit else "failed"
+    return Verdict(rule, record.system, status, value, limit, value - limit, queries=record.timed)
 
 
 def _of_measure(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
