@@ -49,6 +49,8 @@ MODELS = {
     "AP(expect=EU)": cwl_ap.APCWLMetric(),
     "RBP(p=0.7, expect=EU)": cwl_rbp.RBPCWLMetric(0.7),
 }
+for _metric in MODELS.values():
+    _metric.residuals = True  # which some have no value for until it is set
 EXPECTED = ("EU", "ETU", "EC", "ETC", "ED")
 
 
@@ -67,7 +69,6 @@ def collection(seed):
 def test_equals_cwl_eval(name):
     qrels, run = collection(name)
     metric = MODELS[name]
-    metric.residuals = True
     for i, expect in enumerate(EXPECTED):
         measure = rl.measure(name).replace(max_grade=4, expect=expect, max_n=100)
         scores = rl.evaluate(qrels, run, [measure, measure.replace(residual=True)])
