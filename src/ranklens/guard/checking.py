@@ -14,7 +14,7 @@ from ranklens.guard.baselines import Baseline
 from ranklens.guard.context import MIN_CHECKED, GateTerms, Pair, UncheckedError, share_of
 from ranklens.guard.deciding import change_interval, decide
 from ranklens.guard.results import records_of
-from ranklens.guard.rules import FAILED, Rule
+from ranklens.guard.rules import FAILED, Rule, lowest_mean
 from ranklens.guard.verdicts import UNDECIDED, Loss, Outcome, Status, Undecided, Verdict
 from ranklens.scores import interval_of, logs_with_floor, total
 from ranklens.scores.history.differences import differences
@@ -65,7 +65,7 @@ def gate(
     >>> [loss.query for loss in outcome.failed[0].lost]
     ['q3', 'q7']
     """
-    if not isinstance(rules, (str, Rule, Iterable)):
+    if not isinstance(rules, (str, Rule, Iterable)) or isinstance(rules, Mapping):
         raise InputError(Given("rules", rules), " is not a list of rules, such as ['nDCG@10 >= 0.4'].")
     wanted = [Rule.parse(rule) for rule in ([rules] if isinstance(rules, (str, Rule)) else rules)]
     if not wanted:
@@ -289,7 +289,9 @@ def _refuse_bottomless(rule: Rule, old: float) -> float:
     assert rule.measure is not None
     known = rule.measure.definition
     lower = known.better == "lower"
-    limit, worst = (rule.limit.above(old), known.high) if lower else (rule.limit.below(old), known.low)
+    limit, worst = (
+        (rule.limit.above(old), known.high) if lower else (rule.limit.below(old), lowest_mean(rule.measure))
+    )
     if limit >= worst if lower else limit <= worst:
         raise InputError(
             f"{rule} can never fail: the baseline's {rule.shown} is {old:.4g}, and no value is worse than {worst:g}. "

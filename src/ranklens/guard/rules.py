@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.metrics import Measure, parse
+from ranklens.scores import GEOMETRIC_FLOOR
 from ranklens.scores.history.record import PERCENTILES
 
 Operator = Literal[">=", "<="]
@@ -165,7 +166,18 @@ def senseless(rule: Rule) -> str:
         return (
             f"{known.better} values of {rule.shown} are better; write {'>=' if wrong_way == '<=' else '<='}."
         )
-    return _out_of_reach(rule.operator, rule.limit.amount, rule.measure.shown, known.low, known.high)
+    low = lowest_mean(rule.measure)
+    return _out_of_reach(rule.operator, rule.limit.amount, rule.measure.shown, low, known.high)
+
+
+def lowest_mean(measure: Measure) -> float:
+    """The lowest mean that any values have; in geometric ones, 0 counts as 0.00001.
+
+    >>> lowest_mean(parse("AP")), lowest_mean(parse("gm_AP"))
+    (0.0, 1e-05)
+    """
+    known = measure.definition
+    return max(known.low, GEOMETRIC_FLOOR) if known.aggregate == "geometric" else known.low
 
 
 def _out_of_reach(operator: Operator, limit: float, name: str, low: float, high: float) -> str:

@@ -116,17 +116,19 @@ def retrieval(request: pytest.FixtureRequest) -> Retrieval:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
-    """Fail a test that passes although a check failed in it, or without having checked every rule of its marker."""
+    """Fail a test that passes or is skipped although a check failed in it, or passes without having checked every rule of its marker."""
     marks = [mark for mark in item.iter_markers("retrieval") if mark.args or mark.kwargs]
     rules: list[Any] = []
     if marks:
         from ranklens.guard.testing.retrieval import rules_of
 
         rules = rules_of(marks)
-    result = yield
-    failures = item.stash.get(FAILED, [])
-    if failures:
-        pytest.fail(f"The test went on although a check failed:\n{failures[0]}", pytrace=False)
+    try:
+        result = yield
+    except pytest.skip.Exception:
+        _refuse_ignored(item)
+        raise
+    _refuse_ignored(item)
     if rules:
         from ranklens.guard.testing.retrieval import unchecked
 
@@ -135,6 +137,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
         if told:
             pytest.fail(told, pytrace=False)
     return result
+
+
+def _refuse_ignored(item: pytest.Item) -> None:
+    failures = item.stash.get(FAILED, [])
+    if failures:
+        pytest.fail(f"The test went on although a check failed:\n{failures[0]}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
