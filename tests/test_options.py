@@ -12,8 +12,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.bench.config.model import Config, Performance, Retriever, StatisticalAnalysis
-from ranklens.comparison.choices import Test
-from ranklens.comparison.options import CompareArguments, CompareOptions, ComparisonArguments
+from ranklens.comparison.options import CompareArguments, CompareOptions, ComparisonArguments, Test
 from ranklens.metrics import Measure
 from ranklens.options import descriptions
 from ranklens.policy import Policy

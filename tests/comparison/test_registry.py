@@ -9,7 +9,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli.bench import EXAMPLE
-from ranklens.comparison import choices
+from ranklens.comparison import options
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.options import CompareOptions
 from ranklens.comparison.settings import CHOICES
@@ -25,8 +25,8 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 
 def test_the_types_are_those_of_the_registry():
-    assert get_args(choices.Test) == ALL_TESTS
-    assert get_args(choices.Correction) == CORRECTIONS
+    assert get_args(options.Test) == ALL_TESTS
+    assert get_args(options.Correction) == CORRECTIONS
 
 
 @pytest.mark.parametrize("name", SIGNIFICANCE_TESTS)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Judged
 
 _ROUNDING = 1e-9  # by which values of other tools may leave a measure's range
-_FEW_IDS = 2_000
 # What a column is called if it counts time, money or faults.
 _COST = re.compile(
     r"latency|duration|seconds|(^|_)(ms|sec|secs|time|cost|price|error|errors|tokens|loss|memory)($|_)"
@@ -52,9 +51,9 @@ class Quantity:
             measure = parse(name) if isinstance(name, str) else name
         except MeasureError:
             return cls(str(name))
-        known = measure.definition
-        bounds = Bounds(known.low, known.high)
-        return cls(str(measure), known.aggregate, bounds, known.better, measure.asked, is_known=True)
+        one = measure.definition
+        bounds = Bounds(one.low, one.high)
+        return cls(str(measure), one.aggregate, bounds, one.better, measure.asked, is_known=True)
 
     @property
     def is_tested(self) -> bool:
@@ -108,15 +107,6 @@ def settled(mean: float) -> float:
     return float(f"{mean:.12g}")
 
 
-def _order(ids: Sequence[str]) -> Sequence[int]:
-    """Where the ids are, sorted; the table engine takes a while to start, and is faster then."""
-    if len(ids) <= _FEW_IDS:
-        return sorted(range(len(ids)), key=ids.__getitem__)
-    import polars as pl
-
-    return pl.Series(ids, dtype=pl.String).arg_sort().to_list()
-
-
 @dataclass(frozen=True)
 class Aligned:
     """One value for each measure, system and query."""
@@ -136,13 +126,14 @@ class Aligned:
 
     def by_query_id(self) -> Aligned:
         """The same with the queries sorted by id."""
-        order = _order(self.query_ids)
+        ids = self.query_ids
+        order = sorted(range(len(ids)), key=ids.__getitem__)
         values = {name: values[:, order] for name, values in self.values.items()}
-        return replace(self, query_ids=tuple(self.query_ids[i] for i in order), values=values)
+        return replace(self, query_ids=tuple(ids[i] for i in order), values=values)
 
 
 def align(
-    given: Mapping[str, object],
+    systems: Mapping[str, object],
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     missing: str | None = None,
@@ -158,31 +149,24 @@ def align(
     >>> aligned.query_ids, aligned.values["RR"].tolist(), dict(aligned.missing)
     (('q1', 'q2'), [[1.0, 0.5], [0.0, 1.0]], {'b': 1})
     """
-    if not given:
+    if not systems:
         raise InputError("Nothing to compare; pass at least one system as {name: run}.")
-    scores = {name: value for name, value in given.items() if isinstance(value, Scores)}
+    scores = {name: value for name, value in systems.items() if isinstance(value, Scores)}
     _refuse_different_judgments(scores)
-    wanted, texts = _wanted(measures)
-    spelled = _spelled(measures, scores)
-    tables = {name: _values_of(name, value, wanted) for name, value in given.items()}
-    kept = wanted or _common(tables)
-    odd = [name for name in _every_name(tables) if wanted is None and name not in kept]
+    wanted, texts, spelled = _asked_for(measures, scores)
+    tables = {name: _values_of(name, value, wanted) for name, value in systems.items()}
+    names = wanted or _common(tables)
+    odd = [name for name in _every_name(tables) if wanted is None and name not in names]
     every = _every_query(list(tables.values()))
-    lacking = _lacking(tables, every)
-    directed = _directed([Quantity.named(spelled.get(name, name)) for name in kept], better or {})
+    short = {name: table.place for name, table in tables.items() if len(table.queries) < len(every)}
+    lacking = {name: [query for query in every if query not in place] for name, place in short.items()}
+    directed = _directed([Quantity.named(spelled.get(name, name)) for name in names], better or {})
     policy = missing or next((s.policy.missing for s in scores.values()), "zero")
-    lower = next(
-        (
-            q.name
-            for q in directed
-            if q.better == "lower" or (q.better == "neither" == _usual(q) and not q.is_known)
-        ),
-        None,
-    )
-    if lower is not None and lacking and policy == "zero":
+    costs = [q.name for q in directed if q.better == "lower" or (q.better == "neither" and not q.is_known)]
+    if costs and lacking and policy == "zero":
         if missing == "zero":
             raise InputError(
-                f"{next(iter(lacking))} lacks queries, and for {lower} 0 would be the best value: choose ",
+                f"{next(iter(lacking))} lacks queries, and for {costs[0]} 0 would be the best value: choose ",
                 Option("missing", "skip"),
                 " or ",
                 Option("missing", "error"),
@@ -190,11 +174,14 @@ def align(
             )
         policy = "skip"
     ids = _ids(every, lacking, policy)
-    over_ids = [table.over(ids, kept) for table in tables.values()]
-    values = {name: np.stack([table[name] for table in over_ids]) for name in kept}
+    over_ids = [table.over(ids, names) for table in tables.values()]
+    values = {name: np.stack([table[name] for table in over_ids]) for name in names}
+    # A column made elsewhere that holds 0 and 1 and nothing else is a share.
+    columns = {q.name: values[q.name] for q in directed if not q.is_known}
+    shares = {name for name, v in columns.items() if ((v == 0) | (v == 1)).all() and np.ptp(v) == 1}
     return Aligned(
-        systems=tuple(given),
-        quantities=tuple(_bounded(quantity, values[quantity.name]) for quantity in directed),
+        systems=tuple(systems),
+        quantities=tuple(replace(q, bounds=Bounds(0.0, 1.0)) if q.name in shares else q for q in directed),
         query_ids=ids,
         values=values,
         missing={name: len(queries) for name, queries in lacking.items()},
@@ -213,22 +200,19 @@ def _every_query(tables: Sequence[Values]) -> list[str]:
 def _directed(quantities: Sequence[Quantity], better: Mapping[str, str]) -> list[Quantity]:
     """The quantities with what was said about which values are better."""
     said = {Quantity.named(name).name: str(which) for name, which in better.items()}
-    known = {quantity.name: quantity for quantity in quantities}
+    by_name = {quantity.name: quantity for quantity in quantities}
     for name, which in said.items():
-        if name not in known:
-            raise InputError(f"better: {name} is not compared: {nearest(name, known)}")
+        if name not in by_name:
+            raise InputError(f"better: {name} is not compared: {nearest(name, by_name)}")
         if which not in get_args(Better):
             raise InputError(f"better: {which!r} is not known for {name}: {nearest(which, get_args(Better))}")
-        if known[name].is_known and which != known[name].better:
+        if by_name[name].is_known and which != by_name[name].better:
             raise InputError(
-                f"better: {name} is a measure whose {known[name].better} values are better; rename the column."
+                f"better: {name} is a measure whose {by_name[name].better} values are better; rename the column."
             )
-    return [replace(q, better=cast("Better", said.get(q.name, _usual(q)))) for q in quantities]
-
-
-def _usual(quantity: Quantity) -> Better:
-    """Which values are better if nobody says: of a column that seems to count costs, neither."""
-    return "neither" if not quantity.is_known and is_cost(quantity.name) else quantity.better
+    # Guessing that less of a cost is better would turn a recommendation round where the guess is wrong.
+    usual = {q.name: "neither" if not q.is_known and is_cost(q.name) else q.better for q in quantities}
+    return [replace(q, better=cast("Better", {**usual, **said}[q.name])) for q in quantities]
 
 
 def is_cost(name: str) -> bool:
@@ -238,20 +222,6 @@ def is_cost(name: str) -> bool:
     (True, False)
     """
     return _COST.search(name.lower()) is not None
-
-
-def _bounded(quantity: Quantity, values: FloatArray) -> Quantity:
-    """A column made elsewhere that holds 0 and 1 and nothing else is a share."""
-    if quantity.is_known or not (((values == 0) | (values == 1)).all() and np.ptp(values) == 1):
-        return quantity
-    return replace(quantity, bounds=Bounds(0.0, 1.0))
-
-
-def _lacking(tables: Mapping[str, Values], every: Sequence[str]) -> dict[str, list[str]]:
-    """The queries that each system lacks, for those that lack any."""
-    short = {name: table for name, table in tables.items() if len(table.queries) < len(every)}
-    found = {name: [q for q in every if q not in table.place] for name, table in short.items()}
-    return {name: queries for name, queries in found.items() if queries}
 
 
 def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str) -> tuple[str, ...]:
@@ -276,67 +246,6 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
     return ids
 
 
-def _wanted(
-    measures: str | Measure | Sequence[str | Measure] | None,
-) -> tuple[list[str] | None, list[str]]:
-    """Canonical names of what can be compared, None for all; and of what cannot, since it is text."""
-    if measures is None:
-        return None, []
-    given = [measures] if isinstance(measures, (str, Measure)) else measures
-    names = list(dict.fromkeys(name for one in given for name in _canonical(one)))
-    texts = [name for name in names if Quantity.named(name).aggregate == "none"]
-    if len(texts) == len(names):
-        raise MeasureError(f"Nothing to compare: {', '.join(texts) or 'no measure'} contains no numbers.")
-    return [name for name in names if name not in texts], texts
-
-
-def _canonical(measure: str | Measure) -> list[str]:
-    """Names of the registry (of a preset, several); a column from another tool may have any name."""
-    return list(map(str, _known(measure))) or [str(measure)]
-
-
-def _spelled(
-    measures: str | Measure | Sequence[str | Measure] | None, scores: Mapping[str, Scores]
-) -> dict[str, Measure]:
-    """Measures of the registry as they were asked for, by canonical name."""
-    if measures is None:
-        return {str(m): m for one in scores.values() for m in one.measures}
-    given = [measures] if isinstance(measures, (str, Measure)) else measures
-    return {str(m): m for one in given for m in _known(one)}
-
-
-def _known(measure: str | Measure) -> list[Measure]:
-    try:
-        return parse_many(measure)
-    except MeasureError:
-        return []
-
-
-def _values_of(system: str, given: object, wanted: Sequence[str] | None) -> Values:
-    """What one system brings: scores, or values that were measured elsewhere."""
-    if isinstance(given, Scores):
-        names = wanted or [str(m) for m in given.measures if m.definition.aggregate != "none"]
-        known = given.with_measures(names).values
-        table = Values(given.queries, {name: known[name] for name in names})
-    else:
-        table = values_of(system, given)
-        lacking = next((name for name in wanted or () if name not in table), None)
-        if lacking is not None:
-            raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table)}")
-        for name in wanted or table:
-            _check_range(system, table, Quantity.named(name))
-    _check_sizes(system, table)
-    return table
-
-
-def _check_sizes(system: str, table: Values) -> None:
-    for name, values in table.items():
-        for at in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
-            raise InputError(
-                f"{system}: {name} of query {table.queries[at]!r} is {values[at]:g}; values go up to {LARGEST:g}."
-            )
-
-
 def _check_range(system: str, table: Values, quantity: Quantity) -> None:
     values, (low, high) = table[quantity.name], quantity.bounds
     for at in np.flatnonzero(~np.isfinite(values))[:1]:
@@ -350,28 +259,73 @@ def _check_range(system: str, table: Values, quantity: Quantity) -> None:
         )
 
 
+def _asked_for(
+    measures: str | Measure | Sequence[str | Measure] | None, scores: Mapping[str, Scores]
+) -> tuple[list[str] | None, list[str], dict[str, Measure]]:
+    """The names of what can be compared, None for all; of what cannot, since it is text; and measures as they were asked for."""
+    if measures is None:
+        return None, [], {str(m): m for one in scores.values() for m in one.measures}
+    names: dict[str, Measure | None] = {}
+    for one in [measures] if isinstance(measures, (str, Measure)) else measures:
+        try:
+            names |= {str(m): m for m in parse_many(one)}
+        except MeasureError:  # noqa: PERF203  a few names
+            names[str(one)] = None  # a column from another tool may have any name
+    texts = [name for name, m in names.items() if m is not None and m.definition.aggregate == "none"]
+    if len(texts) == len(names):
+        raise MeasureError(f"Nothing to compare: {', '.join(texts) or 'no measure'} contains no numbers.")
+    spelled = {name: m for name, m in names.items() if m is not None}
+    return [name for name in names if name not in texts], texts, spelled
+
+
+def _values_of(system: str, source: object, wanted: Sequence[str] | None) -> Values:
+    """What one system brings: scores, or values that were measured elsewhere."""
+    if isinstance(source, Scores):
+        names = wanted or [str(m) for m in source.measures if m.definition.aggregate != "none"]
+        measured = source.with_measures(names).values
+        table = Values(source.queries, {name: measured[name] for name in names})
+    else:
+        table = values_of(system, source)
+        lacking = next((name for name in wanted or () if name not in table), None)
+        if lacking is not None:
+            raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table)}")
+        for name in wanted or table:
+            _check_range(system, table, Quantity.named(name))
+    for name, values in table.items():
+        for at in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
+            raise InputError(
+                f"{system}: {name} of query {table.queries[at]!r} is {values[at]:g}; values go up to {LARGEST:g}."
+            )
+    return table
+
+
 def _every_name(tables: Mapping[str, Values]) -> list[str]:
     return list(dict.fromkeys(name for table in tables.values() for name in table))
 
 
 def _common(tables: Mapping[str, Values]) -> list[str]:
-    found = [name for name in _every_name(tables) if all(name in table for table in tables.values())]
-    if not found:
-        told = "; ".join(f"{name}: {', '.join(table) or 'none'}" for name, table in tables.items())
-        raise MeasureError(f"The systems have no measure in common ({told}).")
-    return found
+    common = [name for name in _every_name(tables) if all(name in table for table in tables.values())]
+    if not common:
+        listed = "; ".join(f"{name}: {', '.join(table) or 'none'}" for name, table in tables.items())
+        raise MeasureError(f"The systems have no measure in common ({listed}).")
+    return common
 
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:
     """Values are comparable only if the same documents were judged in the same way; scores from a file do not say."""
     scores = {name: one for name, one in scores.items() if one.is_ranked}
     for (first, one), (name, other) in zip(scores.items(), list(scores.items())[1:], strict=False):
-        if _same_arrays(one.judged, other.judged):
+        a, b = one.judged, other.judged
+        if (
+            list(a.queries) == list(b.queries)
+            and np.array_equal(a.ideal.query, b.ideal.query)
+            and np.array_equal(a.ideal.grade, b.ideal.grade)
+        ):
             continue
-        known, found = _judgments(one.judged), _judgments(other.judged)
-        differing = next((q for q in known if q in found and not np.array_equal(known[q], found[q])), None)
+        left, right = _judgments(a), _judgments(b)
+        differing = next((q for q in left if q in right and not np.array_equal(left[q], right[q])), None)
         may_lack = "skip" in (one.policy.missing, other.policy.missing)
-        lacking = next((q for q in [*known, *found] if q not in known or q not in found), None)
+        lacking = next((q for q in [*left, *right] if q not in left or q not in right), None)
         if differing is not None:
             what = f"query {differing!r} has different judged documents or grades"
         elif lacking is not None and not may_lack:
@@ -381,14 +335,6 @@ def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:
         raise InputError(
             f"{first} and {name} were evaluated with different judgments: {what}. Evaluate both with the same ones."
         )
-
-
-def _same_arrays(one: Judged, other: Judged) -> bool:
-    return (
-        list(one.queries) == list(other.queries)
-        and np.array_equal(one.ideal.query, other.ideal.query)
-        and np.array_equal(one.ideal.grade, other.ideal.grade)
-    )
 
 
 def _judgments(judged: Judged) -> dict[str, FloatArray]:

@@ -50,15 +50,13 @@ class Alternative:
 
 def alternatives(comparison: Comparison) -> Iterator[Alternative]:
     """Every change that applies, in the order of a reader's questions: the rankings, the judgments, the measures, the tests."""
-    known = [parse(name) for name in comparison.measures if comparison.quantity(name).is_known]
-    if comparison.evidence is not None and known:
-        yield from _of_policies(comparison, comparison.evidence, known)
+    measures = [parse(name) for name in comparison.measures if comparison.quantity(name).is_known]
+    if comparison.evidence is not None and measures:
+        yield from _of_policies(comparison, comparison.evidence, measures)
     ranked = [name for name, one in comparison.scores.items() if one.is_ranked]
     if {*ranked} == {*comparison.systems}:  # given values cannot be evaluated by other measures
-        for measure in known:
-            for other in _varied(measure):
-                scores = {name: one.measured([other]) for name, one in comparison.scores.items()}
-                yield Alternative("measure", str(other), scores, {str(measure): str(other)})
+        for measure in measures:
+            yield from _of_parameters(comparison, measure)
     yield from _of_tests(comparison)
 
 
@@ -66,23 +64,40 @@ def _of_policies(
     comparison: Comparison, evidence: Evidence, measures: Sequence[Measure]
 ) -> Iterator[Alternative]:
     gold, runs = kept(evidence.qrels), {name: evidence.run(name) for name in evidence.runs}
-    plain = [measure for measure in measures if measure.definition.average_ties]
+    averaged = [measure for measure in measures if measure.definition.average_ties]
     for kind, setting, policy in _policies(comparison, evidence.policy):
-        asked = plain if policy.ties == "average" else measures
+        asked = averaged if policy.ties == "average" else measures
         if asked:
             scores = {
                 name: _scored(asked, policy, gold, run, rejudged(comparison.scores[name].judged, policy))
                 for name, run in runs.items()
             }
-            yield _of_runs(kind, setting, scores, asked, policy)
+            names = {str(measure): str(with_rel(measure, policy.rel)) for measure in asked}
+            yield Alternative(kind, setting, scores, names)
     policy = replace(evidence.policy, ties="input")
+    names = {str(measure): str(with_rel(measure, policy.rel)) for measure in measures}
     for setting, best in (("best order of tied documents", True), ("worst order of tied documents", False)):
         scores = {}
         for name, run in runs.items():
             judged = settled(comparison.scores[name].judged, best=best) if _is_plain(measures) else None
             ordered = run if judged is not None else _settled(gold, run, evidence.policy, best=best)
             scores[name] = _scored(measures, policy, gold, ordered, judged)
-        yield _of_runs("ties", setting, scores, measures, policy)
+        yield Alternative("ties", setting, scores, names)
+
+
+def _of_parameters(comparison: Comparison, measure: Measure) -> Iterator[Alternative]:
+    params, choices_of = dict(measure.params), measure.definition.parameters
+    values = {**_PARAMETERS, **({"k": _CUTOFFS} if measure.k is not None else {})}
+    for name, choices in values.items():
+        parameter = choices_of.get(name)
+        if parameter is None:
+            continue
+        usual = params.get(name, parameter.default)
+        for value in choices:
+            if value != usual and value in (parameter.choices or choices):
+                other = measure.replace(**{name: value})
+                scores = {system: one.measured([other]) for system, one in comparison.scores.items()}
+                yield Alternative("measure", str(other), scores, {str(measure): str(other)})
 
 
 def _policies(comparison: Comparison, policy: Policy) -> Iterator[tuple[str, str, Policy]]:
@@ -98,13 +113,12 @@ def _policies(comparison: Comparison, policy: Policy) -> Iterator[tuple[str, str
     for rel in grades[:6]:
         if rel != policy.rel:
             yield "relevance", f"rel={rel:g}", replace(policy, rel=rel)
-    for only in (True, False):
-        setting = "unjudged documents removed" if only else "unjudged documents not relevant"
-        yield "judged only", setting, replace(policy, judged_only=only)
-    for missing in ("zero", "skip"):
-        yield "missing queries", f"missing={missing}", replace(policy, missing=missing)
-    for empty in ("zero", "skip"):
-        yield "empty queries", f"empty={empty}", replace(policy, empty=empty)
+    yield "judged only", "unjudged documents removed", replace(policy, judged_only=True)
+    yield "judged only", "unjudged documents not relevant", replace(policy, judged_only=False)
+    yield "missing queries", "missing=zero", replace(policy, missing="zero")
+    yield "missing queries", "missing=skip", replace(policy, missing="skip")
+    yield "empty queries", "empty=zero", replace(policy, empty="zero")
+    yield "empty queries", "empty=skip", replace(policy, empty="skip")
 
 
 def _scored(
@@ -123,13 +137,6 @@ def _is_plain(measures: Sequence[Measure]) -> bool:
     return all(one.definition.view is None and not one.definition.is_foreign for one in measures)
 
 
-def _of_runs(
-    kind: str, setting: str, scores: Mapping[str, Scores], measures: Sequence[Measure], policy: Policy
-) -> Alternative:
-    names = {str(measure): str(with_rel(measure, policy.rel)) for measure in measures}
-    return Alternative(kind, setting, scores, names)
-
-
 def _settled(gold: Qrels, run: Run, policy: Policy, *, best: bool) -> Run:
     """The run with tied documents by grade, the highest first or last; an unjudged document is not relevant."""
     import polars as pl
@@ -144,34 +151,20 @@ def _settled(gold: Qrels, run: Run, policy: Policy, *, best: bool) -> Run:
     return Run(order.select("query", "doc", "score"))
 
 
-def _varied(measure: Measure) -> Iterator[Measure]:
-    """The measure with one parameter changed."""
-    given, known = dict(measure.params), measure.definition.parameters
-    values = {**_PARAMETERS, **({"k": _CUTOFFS} if measure.k is not None else {})}
-    for name, choices in values.items():
-        parameter = known.get(name)
-        if parameter is None:
-            continue
-        for value in choices:
-            if value != given.get(name, parameter.default) and value in (parameter.choices or choices):
-                yield measure.replace(**{name: value})
-
-
 def _of_tests(comparison: Comparison) -> Iterator[Alternative]:
     settings, same = comparison.settings, {name: name for name in comparison.measures}
-    scores = (
-        comparison.scores if {*comparison.scores} == {*comparison.systems} else {}
-    )  # or values, as they were compared
     if settings.is_joint:  # which bring their own test and correction
         return
+    # Without scores of all systems, their values are compared again.
+    scores = comparison.scores if {*comparison.scores} == {*comparison.systems} else {}
     size = ComparisonSize(len(comparison.systems), len(comparison.measures), len(comparison.query_ids))
     has_clusters, has_three = comparison.cluster_of is not None, len(comparison.systems) > 2
     for name, test in SIGNIFICANCE_TESTS.items():
         if not test.in_sensitivity or name == settings.test:
             continue
         if test.of_all_pairs is not None:
-            can_be_done = has_three and settings.baseline is None and not settings.is_of_all_pairs
-            can_be_done = can_be_done and not has_clusters
+            is_free = settings.baseline is None and not settings.is_of_all_pairs
+            can_be_done = has_three and is_free and not has_clusters
         else:
             hurdle = obstacle(replace(settings, test=name, is_default=False), size)
             can_be_done = hurdle is None and not (has_clusters and test.is_resampled)

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, overload
 
-import numpy as np
-
 from ranklens.comparison import groups
-from ranklens.comparison.clusters import by_label
 from ranklens.comparison.contrasts import Contrasts
 from ranklens.comparison.effort import ComparisonSize, affordable
 from ranklens.comparison.macro import MacroPair, Strata
@@ -19,16 +16,16 @@ from ranklens.comparison.results import SystemResult
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.significance import contrasts
 from ranklens.comparison.slices import in_order, slices_of
+from ranklens.stats import Clusters
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
-    from ranklens.comparison.alignment import Aligned, Quantity
+    from ranklens.comparison.alignment import Aligned
     from ranklens.comparison.openness import Unjudged
-    from ranklens.stats import Clusters
 
 
 class SystemResults(Sequence[SystemResult]):
-    """The results of all systems, measure by measure: made when somebody looks at them, because intervals take time."""
+    """The results of all systems, measure by measure: computed on first access, because intervals take time."""
 
     def __init__(self, make: Callable[[], Sequence[SystemResult]]) -> None:
         self._make = make
@@ -76,26 +73,27 @@ def analyse(
 ) -> dict[str | None, tuple[SystemResults, Pairs]]:
     """Results and pairs for each part of the queries, corrected over all parts."""
     tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters, unjudged)
-    found = {}
+    analysed = {}
     for name, values in parts.items():
-        of_part = None if clusters is None else clusters.get(name)
-        make = partial(
-            _results, aligned.quantities, aligned.systems, name, values, tested[name], settings.level, of_part
-        )
-        found[name] = SystemResults(make), Pairs(tested[name])
-    return found
+        own_clusters = None if clusters is None else clusters.get(name)
+        make = partial(_results, aligned, name, values, tested[name], settings.level, own_clusters)
+        analysed[name] = SystemResults(make), Pairs(tested[name])
+    return analysed
 
 
 def _results(
-    quantities: Sequence[Quantity],
-    systems: Sequence[str],
+    aligned: Aligned,
     part: str | None,
     values: Mapping[str, FloatArray],
     tested: Sequence[Contrasts],
     level: float,
     clusters: Clusters | None,
 ) -> tuple[SystemResult, ...]:
-    letters_of = {one.quantity.name: _letters(one) for one in tested}
+    letters_of = {
+        one.quantity.name: dict(zip(one.systems, groups.letters(one.groups, len(one.systems)), strict=True))
+        for one in tested
+        if len(one.systems) > 1
+    }
     return tuple(
         SystemResult(
             quantity.name,
@@ -106,8 +104,8 @@ def _results(
             quantity.interval(row, level, clusters),
             letters_of.get(quantity.name, {}).get(system, ""),
         )
-        for quantity in quantities
-        for system, row in zip(systems, values[quantity.name], strict=True)
+        for quantity in aligned.quantities
+        for system, row in zip(aligned.systems, values[quantity.name], strict=True)
     )
 
 
@@ -130,49 +128,25 @@ def analyse_slices(
 ) -> Sliced:
     """The same comparison in each slice of the queries, and the mean over slices."""
     slice_of = slices_of(by, queries, aligned.query_ids)
-    parts = _parts(aligned, slice_of)
+    places: dict[str | None, list[int]] = {name: [] for name in in_order(slice_of.values())}
+    for place, query in enumerate(aligned.query_ids):
+        places[slice_of[query]].append(place)
+    parts = {
+        name: {measure: values.take(own, axis=1) for measure, values in aligned.values.items()}
+        for name, own in places.items()
+    }
     size = ComparisonSize(len(aligned.systems), len(aligned.quantities), len(aligned.query_ids), len(parts))
     settings = affordable(asked, size)
-    clusters = None if cluster_of is None else _clusters(aligned.query_ids, slice_of, cluster_of)
-    sizes = {name: next(iter(values.values())).shape[1] for name, values in parts.items()}
-    slices = tuple(
-        SliceResult(str(name), sizes[name], *found)
-        for name, found in analyse(aligned, parts, settings, clusters).items()
-    )
-    belonging = None
+    labels = None
     if cluster_of is not None:
-        belonging = [
-            [cluster_of[query] for query in aligned.query_ids if slice_of[query] == name] for name in parts
-        ]
+        labels = {name: [cluster_of[aligned.query_ids[i]] for i in own] for name, own in places.items()}
+    clusters = None if labels is None else {name: Clusters.of(own) for name, own in labels.items()}
+    slices = tuple(
+        SliceResult(str(name), len(places[name]), *analysed)
+        for name, analysed in analyse(aligned, parts, settings, clusters).items()
+    )
+    belonging = None if labels is None else [*labels.values()]
     strata = Strata(aligned.quantities, aligned.systems, parts, settings, belonging)
     tested = slices[0].pairs.parts
     macro_pairs = strata.pairs(tested[0].first, tested[0].second) if tested else ()
     return Sliced(slice_of, slices, tuple(strata.averages()), macro_pairs)
-
-
-def _clusters(
-    ids: Sequence[str], slice_of: Mapping[str, str], cluster_of: Mapping[str, str]
-) -> dict[str | None, Clusters]:
-    """Of each slice, in the order of its queries."""
-    names = in_order(slice_of.values())
-    return {name: by_label(cluster_of, [query for query in ids if slice_of[query] == name]) for name in names}
-
-
-def _parts(aligned: Aligned, slice_of: Mapping[str, str]) -> dict[str | None, dict[str, FloatArray]]:
-    """The values of each slice, from one sorting of the queries."""
-    names = in_order(slice_of.values())
-    place = {name: i for i, name in enumerate(names)}
-    number = np.fromiter(
-        (place[slice_of[query]] for query in aligned.query_ids), np.int64, len(aligned.query_ids)
-    )
-    order = np.argsort(number, kind="stable")
-    edges = np.cumsum(np.bincount(number, minlength=len(names)))[:-1]
-    split = {name: np.split(values[:, order], edges, axis=1) for name, values in aligned.values.items()}
-    return {name: {measure: parts[i] for measure, parts in split.items()} for i, name in enumerate(names)}
-
-
-def _letters(found: Contrasts) -> dict[str, str]:
-    if len(found.systems) < 2:
-        return {}
-    texts = groups.letters(found.groups, len(found.systems))
-    return dict(zip(found.systems, texts, strict=True))

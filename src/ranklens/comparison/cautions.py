@@ -42,17 +42,32 @@ def cautions(
 ) -> Iterator[str]:
     """The sentences that apply."""
     yield from _missing(aligned, scores)
-    yield from _few(aligned, tested)
+    whole = [part for part in tested if part.part is None]  # over all queries, not a slice of them
+    groups = next((part.clusters for part in whole if part.clusters), None)
+    n, what = (len(aligned.query_ids), "query") if groups is None else (len(groups), "cluster of queries")
+    if n == 1:
+        yield f"There is only one {what}, so nothing can be concluded about others."
+    elif n < _FEW_QUERIES:
+        yield f"There are only {_units(n, groups)}: intervals are wide, and only large differences can be shown."
     yield from _clustered(aligned, tested, scores)
     yield from replaced(asked, tested)
     yield from _out_of_reach(tested)
-    yield from _rare(tested)
-    yield from _skewed(tested)
-    yield from _twice(tested)
-    unlettered = list(dict.fromkeys(found.quantity.name for found in tested if found.has_too_many_groups))
+    yield from _rare(whole)
+    yield from _skewed(whole)
+    if len({part.part is None for part in tested if len(part)}) == 2:
+        yield (
+            "All queries and slices are corrected separately: between equal systems, one of the two shows a difference in up to "
+            f"{percent(2 * tested[0].settings.alpha)} of comparisons."
+        )
+    unlettered = list(dict.fromkeys(part.quantity.name for part in tested if part.has_too_many_groups))
     if unlettered:
         yield f"There are no group letters for {several(unlettered)}: more than 26 would be needed. See the table of pairs."
-    yield from _costs(aligned)
+    for quantity in aligned.quantities:
+        if quantity.better == "neither" and not quantity.is_known and is_cost(quantity.name):
+            yield (
+                f"RankLens does not know whether higher or lower values of {quantity.name} are better, so it recommends nothing. If lower "
+                f'is better, pass better={{"{quantity.name}": "lower"}}.'
+            )
     yield from _beyond_own_interval(tested)
     yield from _twins(aligned)
     yield from unlike_policies(scores)
@@ -79,31 +94,20 @@ def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
             yield f"Left out, because {reason}: {several(measures)}."
 
 
-def _few(aligned: Aligned, tested: Sequence[Contrasts]) -> Iterator[str]:
-    """Of what is independent: queries, or clusters of them."""
-    clusters = next((found.clusters for found in tested if found.part is None and found.clusters), None)
-    n, what = (len(aligned.query_ids), "query") if clusters is None else (len(clusters), "cluster of queries")
-    if n == 1:
-        yield f"There is only one {what}, so nothing can be concluded about others."
-    elif n < _FEW_QUERIES:
-        yield f"There are only {_units(n, clusters)}: intervals are wide, and only large differences can be shown."
-
-
 def _units(n: int, clusters: object) -> str:
     """A number of queries, or of clusters of them."""
     return counted(n, "query") if clusters is None else f"{counted(n, 'cluster')} of queries"
 
 
 def _clustered(aligned: Aligned, tested: Sequence[Contrasts], scores: Mapping[str, Scores]) -> Iterator[str]:
-    """What clusters make of the number of queries; or that there may be some that nobody declared."""
-    known = clusters.described(tested)
-    if known:
-        yield known
+    """How many independent queries the clusters are worth; or that ids or texts suggest clusters which were not declared."""
+    if worth := clusters.described(tested):
+        yield worth
         return
     texts = next(iter(scores.values())).texts if scores else {}
-    found = clusters.suggested(aligned.query_ids, texts)
-    if found and tested:
-        number, one, other = found
+    suggestion = clusters.suggested(aligned.query_ids, texts)
+    if suggestion and tested:
+        number, one, other = suggestion
         yield (
             f"Queries such as {one} and {other} look as if they belong together. If they do, differences are less certain than they "
             f"look: pass clusters=, with which {counted(len(aligned.query_ids), 'query')} may count as {number:,}."
@@ -111,64 +115,62 @@ def _clustered(aligned: Aligned, tested: Sequence[Contrasts], scores: Mapping[st
 
 
 def replaced(asked: Settings, tested: Sequence[Contrasts], *, advice: bool = True) -> Iterator[str]:
-    """Where another test was done, and why: over all queries, or in slices."""
+    """Where another test was done, and why: over all queries, or else in slices."""
     fewer = " With a baseline there are fewer." if advice else ""
-    first = {found.part is None: found for found in reversed(tested)}
-    for found in (first[key] for key in (True, False) if key in first):
-        used, resamples = found.settings, f"{found.settings.resamples:,} resamples"
+    first = {part.part is None: part for part in reversed(tested)}
+    for part in (first[key] for key in (True, False) if key in first):
+        used, resamples = part.settings, f"{part.settings.resamples:,} resamples"
         if used.test == asked.test:
             continue
         names = (used.procedure.words, asked.procedure.words)
         done, meant = (name if name.startswith("Tukey") else f"the {name}" for name in names)
-        where = "" if found.part is None else "In slices, "
+        where = "" if part.part is None else "In slices, "
         instead = f"{where}{done if where else done[0].upper() + done[1:]} was used in place of {meant}: "
-        if corrected_away(replace(used, test=asked.test), found.family.pairs):
+        if corrected_away(replace(used, test=asked.test), part.family.pairs):
             yield (
-                f"{instead}with {resamples} no p-value stays small when corrected for {found.family.pairs:,} tests.{fewer}"
+                f"{instead}with {resamples} no p-value stays small when corrected for {part.family.pairs:,} tests.{fewer}"
             )
         else:
-            yield f"{instead}{resamples} of {counted(found.values.shape[1], 'query')} would take long."
-        if found.part is None and not where:
+            yield f"{instead}{resamples} of {counted(part.values.shape[1], 'query')} would take long."
+        if part.part is None:
             return
 
 
 def _out_of_reach(tested: Sequence[Contrasts]) -> Iterator[str]:
     """Where the smallest p-value that the test can give is not small enough, however large the difference."""
-    unable = [found for found in tested if len(found) and found.smallest_p > found.alpha]
+    unable = [part for part in tested if len(part) and part.smallest_p > part.alpha]
     if not unable:
         return
-    found = unable[0]
-    many = f" over {found.family.pairs:,} pairs" if found.family.pairs > 1 else ""
-    if found.part is None:
+    first = unable[0]
+    many = f" over {first.family.pairs:,} pairs" if first.family.pairs > 1 else ""
+    if first.part is None:
         yield (
-            f"No difference can be significant{many}, however large: with {_units(found.units.shape[1], found.clusters)} the test "
-            f"gives no p-value below {found.smallest_p:.3g}."
+            f"No difference can be significant{many}, however large: with {_units(first.units.shape[1], first.clusters)} the test "
+            f"gives no p-value below {first.smallest_p:.3g}."
         )
     else:
-        parts = list(dict.fromkeys(str(found.part) for found in unable))
+        parts = list(dict.fromkeys(str(part.part) for part in unable))
         yield f"No difference can be significant{many} in slices with this few queries: {several(parts)}."
 
 
 def _rare(tested: Sequence[Contrasts]) -> Iterator[str]:
     """Where one system wins nearly always, by little: rare large losses, which would outweigh that, may be missing."""
-    for found in tested:
-        width, n = found.quantity.bounds.high - found.quantity.bounds.low, found.units.shape[1]
-        if found.part is not None or found.quantity.is_geometric or n < 2 or not np.isfinite(width):
+    for part in tested:
+        width, n = part.quantity.bounds.high - part.quantity.bounds.low, part.units.shape[1]
+        share = 1 - _UNSEEN ** (1 / max(n, 1))  # of queries, which n of them all miss with this probability
+        if part.quantity.is_geometric or n < 2 or not np.isfinite(width) or share <= _RARE:
             continue
-        share = 1 - _UNSEEN ** (1 / n)  # of queries, which n of them all miss with this probability
-        if share <= _RARE:
-            continue
-        for pair in np.flatnonzero(found.significant).tolist():
-            first, second = found.first[pair], found.second[pair]
-            mean = float(found.tested[second].mean() - found.tested[first].mean())
-            largest = float(np.abs(found.tested[second] - found.tested[first]).max())
-            change = np.sign(inputs.differences(found.units[first], found.units[second]))
+        for pair in np.flatnonzero(part.significant).tolist():
+            first, second = part.first[pair], part.second[pair]
+            mean = float(part.tested[second].mean() - part.tested[first].mean())
+            largest = float(np.abs(part.tested[second] - part.tested[first]).max())
+            change = np.sign(inputs.differences(part.units[first], part.units[second]))
             is_one_sided = (change == -np.sign(mean)).sum() <= _AGAINST * np.count_nonzero(change)
             if is_one_sided and largest < _SMALL * width and abs(mean) < share * (width - largest):
-                names = found.systems[first], found.systems[second]
-                what = "queries" if found.clusters is None else "clusters"
+                names = part.systems[first], part.systems[second]
+                what = "queries" if part.clusters is None else "clusters"
                 yield (
-                    f"{found.quantity.name}: {several(names)} differ by at most {largest:.2g} in any query. With {_units(n, found.clusters)}, "
+                    f"{part.quantity.name}: {several(names)} differ by at most {largest:.2g} in any query. With {_units(n, part.clusters)}, "
                     f"large differences in {percent(share)} of {what} go unseen {percent(_UNSEEN)} of the time, and could outweigh these "
                     "small ones."
                 )
@@ -178,17 +180,15 @@ def _rare(tested: Sequence[Contrasts]) -> Iterator[str]:
 def _skewed(tested: Sequence[Contrasts]) -> Iterator[str]:
     """Where intervals of values without known ends, such as latencies, cover less than they promise."""
     names = []
-    for found in tested:
-        if found.part is not None or np.isfinite(
-            found.quantity.test_bounds.high - found.quantity.test_bounds.low
-        ):
+    for part in tested:
+        if np.isfinite(part.quantity.test_bounds.high - part.quantity.test_bounds.low):
             continue
-        centred = found.units - found.units.mean(axis=1, keepdims=True)
+        centred = part.units - part.units.mean(axis=1, keepdims=True)
         spread = centred.std(axis=1)
         varies = spread > 0
         skewness = (centred[varies] ** 3).mean(axis=1) / spread[varies] ** 3
-        if (skewness**2 > max(_STRONG, found.units.shape[1] / _COCHRAN)).any():
-            names.append(found.quantity.name)
+        if (skewness**2 > max(_STRONG, part.units.shape[1] / _COCHRAN)).any():
+            names.append(part.quantity.name)
     if names:
         yield (
             f"The values of {several(names)} are strongly skewed: a few large ones decide the mean, and its interval misses the true mean "
@@ -196,58 +196,27 @@ def _skewed(tested: Sequence[Contrasts]) -> Iterator[str]:
         )
 
 
-def _twice(tested: Sequence[Contrasts]) -> Iterator[str]:
-    """All queries and slices of them are two families of tests."""
-    parts = {found.part is None for found in tested if len(found)}
-    if len(parts) == 2:
-        level = percent(2 * tested[0].settings.alpha)
-        yield (
-            "All queries and slices are corrected separately: between equal systems, one of the two shows a difference in up to "
-            f"{level} of comparisons."
-        )
-
-
 def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
     """Tukey's test assumes that all systems vary equally; if they do not, it may find too much in those that vary most."""
-    pairs = list(
-        dict.fromkeys(
-            f"{found.systems[a]} and {found.systems[b]}"
-            for found in tested
-            if found.settings.procedure.assumes_equal_variances
-            for a, b in _significant_within_own_interval(found)
-        )
-    )
+    pairs: list[str] = []
+    for part in tested:
+        n = part.values.shape[1]
+        if n < 2 or not part.settings.procedure.assumes_equal_variances:
+            continue
+        values = part.quantity.for_tests(part.values)
+        reach = t_quantile(n - 1, (1 + part.settings.level) / 2)
+        for a in np.unique(part.first[part.significant]):
+            others = part.second[part.significant & (part.first == a)]
+            change = values[others] - values[a]
+            contains_0 = np.abs(change.mean(axis=1)) < reach * change.std(axis=1, ddof=1) / np.sqrt(n)
+            pairs += (f"{part.systems[a]} and {part.systems[b]}" for b in others[contains_0])
+    pairs = list(dict.fromkeys(pairs))
     if pairs:
         yield (
             "Tukey's test assumes that all systems vary equally. It calls these pairs different although the interval of their "
             f"difference contains 0: {'; '.join(pairs[:3])}{f'; {len(pairs) - 3:,} more' if len(pairs) > 3 else ''}. "
             "Test these with the randomisation or t test and Holm's correction."
         )
-
-
-def _significant_within_own_interval(found: Contrasts) -> Iterator[tuple[int, int]]:
-    n = found.values.shape[1]
-    if n < 2:
-        return
-    values, reach = (
-        found.quantity.for_tests(found.values),
-        t_quantile(n - 1, (1 + found.settings.level) / 2),
-    )
-    for a in np.unique(found.first[found.significant]):
-        others = found.second[found.significant & (found.first == a)]
-        change = values[others] - values[a]
-        contains_0 = np.abs(change.mean(axis=1)) < reach * change.std(axis=1, ddof=1) / np.sqrt(n)
-        yield from ((int(a), int(b)) for b in others[contains_0])
-
-
-def _costs(aligned: Aligned) -> Iterator[str]:
-    """Columns whose name suggests that less is better, but nobody said so."""
-    for quantity in aligned.quantities:
-        if quantity.better == "neither" and not quantity.is_known and is_cost(quantity.name):
-            yield (
-                f"RankLens does not know whether higher or lower values of {quantity.name} are better, so it recommends nothing. If lower "
-                f'is better, pass better={{"{quantity.name}": "lower"}}.'
-            )
 
 
 def _twins(aligned: Aligned) -> Iterator[str]:
@@ -274,8 +243,8 @@ def unlike_policies(scores: Mapping[str, Scores]) -> Iterator[str]:
         for name, policy in policies.items():
             kinds.setdefault(str(policy[field]), []).append(name)
         if len(kinds) > 1:
-            told = "; ".join(f"{kind} for {several(names)}" for kind, names in kinds.items())
-            yield f"The systems were evaluated with different policies: {field} is {told}."
+            each = "; ".join(f"{kind} for {several(names)}" for kind, names in kinds.items())
+            yield f"The systems were evaluated with different policies: {field} is {each}."
 
 
 def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
@@ -283,25 +252,25 @@ def _judged(scores: Mapping[str, Scores]) -> Iterator[str]:
     # Documents further down are judged less often, so a longer run would look less judged.
     depth = min((one.basis.longest for one in scores.values()), default=0)
     shares = {name: one.account(depth=depth).share for name, one in scores.items()}
-    known = {name: share for name, share in shares.items() if share is not None}
+    judged_of = {name: share for name, share in shares.items() if share is not None}
     ranked = [one.judged for one in scores.values() if one.is_ranked]
-    if not known or any(judged.details and judged.details.is_sample for judged in ranked):
+    if not judged_of or any(judged.details and judged.details.is_sample for judged in ranked):
         return  # measures of samples estimate the others, and evaluate warns of all other measures
-    low, high = (choose(known, key=lambda name: known[name]) for choose in (min, max))
+    low, high = (choose(judged_of, key=judged_of.__getitem__) for choose in (min, max))
     # Where only relevant documents are judged, a larger share is what a better system has, not a favour.
     has_others = any((judged.ideal.grade <= 0).any() for judged in ranked)
-    if has_others and known[high] - known[low] > _UNEVEN_SHARE:
+    if has_others and judged_of[high] - judged_of[low] > _UNEVEN_SHARE:
         yield (
-            f"Judgments favour {high}: {percent(known[high])} of its top {depth:,} documents are judged, but only {percent(known[low])} of {low}'s. "
+            f"Judgments favour {high}: {percent(judged_of[high])} of its top {depth:,} documents are judged, but only {percent(judged_of[low])} of {low}'s. "
             f"Unjudged documents count as not relevant, so {low} may be better than it looks."
         )
         return
     # Golden sets judge one or two documents per query: most of what is returned is not judged then.
     is_golden = all(len(judged.ideal) <= _FEW_JUDGED * len(judged) for judged in ranked)
-    if known[low] < _LOW_SHARE and (has_others or not is_golden):
-        yield f"Only {percent(known[low])} of the top {depth:,} documents of {low} are judged; the others count as not relevant."
+    if judged_of[low] < _LOW_SHARE and (has_others or not is_golden):
+        yield f"Only {percent(judged_of[low])} of the top {depth:,} documents of {low} are judged; the others count as not relevant."
 
 
 def _counts(by_system: Mapping[str, int]) -> str:
-    told = [f"{count:,} for {name}" for name, count in by_system.items() if count]
-    return ", ".join(told[:8]) + (f" and {len(told) - 8:,} more systems" if len(told) > 8 else "")
+    each = [f"{count:,} for {name}" for name, count in by_system.items() if count]
+    return ", ".join(each[:8]) + (f" and {len(each) - 8:,} more systems" if len(each) > 8 else "")

@@ -1,7 +1,8 @@
-"""Queries that belong together: which cluster each is in, and whether ids or texts suggest clusters that nobody declared."""
+"""Queries that belong together: which cluster each is in, and whether ids or texts suggest clusters that were not declared."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -75,24 +76,19 @@ def _clustered(ids: Sequence[str], labels: Sequence[str]) -> tuple[int, str, str
 
 def described(tested: Sequence[Contrasts]) -> str:
     """How many independent queries the clustered ones are worth, over all pairs of all measures: the fewest."""
-    found = [
-        (effective_queries(change, part.clusters), intraclass_correlation(change, part.clusters))
-        for part in tested
-        if part.clusters is not None and part.part is None
-        for change in part.some_changes()
-    ]
-    clusters = next(
-        (part.clusters for part in tested if part.clusters is not None and part.part is None), None
-    )
+    parts = [part for part in tested if part.clusters is not None and part.part is None]
+    clusters = parts[0].clusters if parts else None
     if clusters is None:
         return ""
-    told = f"{counted(clusters.n, 'query')} in {counted(len(clusters), 'cluster')}"
-    known = [(worth, correlation) for worth, correlation in found if correlation == correlation]  # noqa: PLR0124  NaN
-    if not known:
-        return f"{told}; intervals and tests are by cluster."
-    worth, correlation = min(known)
+    size = f"{counted(clusters.n, 'query')} in {counted(len(clusters), 'cluster')}"
+    changes = [change for part in parts for change in part.some_changes()]
+    worths = [(effective_queries(one, clusters), intraclass_correlation(one, clusters)) for one in changes]
+    defined = [(worth, correlation) for worth, correlation in worths if not math.isnan(correlation)]
+    if not defined:
+        return f"{size}; intervals and tests are by cluster."
+    worth, correlation = min(defined)
     return (
-        f"{told} say as much about differences as {'about ' if worth < clusters.n else ''}{worth:,.0f} independent queries "
+        f"{size} say as much about differences as {'about ' if worth < clusters.n else ''}{worth:,.0f} independent queries "
         f"(intra-class correlation {max(correlation, 0):.2f}); intervals and tests are by cluster."
     )
 

@@ -18,7 +18,6 @@ from ranklens.comparison.effort import ComparisonSize, affordable
 from ranklens.comparison.margins import margins_of
 from ranklens.comparison.openness import Unjudged
 from ranklens.comparison.options import NAMES, CompareArguments, CompareOptions, ComparisonArguments
-from ranklens.comparison.pairs import Pairs
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import teams_of
 from ranklens.data.files.collection import Bad, Collection, open_collection
@@ -93,81 +92,87 @@ def compare(
     asked, policies = CompareOptions.of(options)
     chosen = make_policy(policy, policies, NAMES)
     settings = Settings.of(asked)
-    if any(map(frames.is_spark, (qrels, runs, *(runs.values() if isinstance(runs, Mapping) else ())))):
-        evaluated = _evaluated_on_spark(
-            runs,
-            lambda run: evaluate(qrels, run, measures, policy=chosen, columns=columns, match=match),
-            progress,
-        )
-        scored = list(next(iter(evaluated.values())).measures) if evaluated else parse_many(measures)
-        on_spark: Comparison = _compared_on_spark(evaluated, scored, settings, asked, chosen.missing)
-        if save:
-            from ranklens.scores.history import saving
-
-            saving.save(evaluated, save, "compare", asdict(settings))
-        return on_spark
-    if _are_kept_on_spark(runs):
-        large: Comparison = _compared_on_spark(runs, parse_many(measures), settings, asked, chosen.missing)
+    on_spark = _scores_on_spark(
+        qrels,
+        runs,
+        lambda run: evaluate(qrels, run, measures, policy=chosen, columns=columns, match=match),
+        progress,
+    )
+    if on_spark is not None:
+        scored, is_new = on_spark
+        wanted = [*next(iter(scored.values())).measures] if is_new and scored else parse_many(measures)
+        large: Comparison = _compared_on_spark(scored, wanted, settings, asked, chosen.missing)
+        _save(scored, save, settings)
         return large
     bad: Bad = {} if skip_bad else None
     judgments = Inputs.of((qrels, asked.queries))
-    qrels, given = _named_runs(qrels, runs, Names.of(columns, match), bad)
-    opened = {name: Inputs.of([run]) for name, run in given.items()}
-    rankings = {name: run for name, run in given.items() if not _holds_values(run, columns)}
+    qrels, systems = _named_runs(qrels, runs, Names.of(columns, match), bad)
+    opened = {name: Inputs.of([run]) for name, run in systems.items()}
+    # Scores, and tables of values without documents, are compared as they are.
+    rankings = {
+        name: run
+        for name, run in systems.items()
+        if not isinstance(run, Scores)
+        and (isinstance(run, Mapping) or not frames.is_frame(run) or frames.has_documents(run, columns))
+    }
     if rankings and qrels is None:
         raise InputError(
             f"{next(iter(rankings))} is a run, but there are no judgments to score it with; pass qrels."
         )
     data = open_collection(qrels if rankings else {}, rankings, names=Names.of(columns, match)).with_logs()
     if match is not None:
-        data = _matched(data, chosen, match)
-    if (
-        asked.queries is None
-        and data.qrels.fields is not None
-        and (isinstance(asked.by, str) or isinstance(asked.clusters, str))
-    ):
+        pairs = {name: read_inputs(data.qrels, run, chosen, match=match) for name, run in data.runs.items()}
+        gold = next(iter(pairs.values()))[0] if pairs else data.qrels
+        data = Collection(gold, {name: run for name, (_, run) in pairs.items()})
+    names_a_column = isinstance(asked.by, str) or isinstance(asked.clusters, str)
+    if names_a_column and asked.queries is None and data.qrels.fields is not None:
         asked = replace(asked, queries=data.qrels.fields)
-    evaluated, said = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad)
+    evaluated, warnings = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad)
     data = Collection(data.qrels, {name: data.runs[name] for name in evaluated})
-    given = {name: run for name, run in given.items() if name in evaluated or name not in rankings}
-    wanted = list(next(iter(evaluated.values())).measures) if evaluated else measures
-    found = _compared({**given, **evaluated}, wanted, settings, asked, chosen.missing)
-    read = Inputs.merged([judgments, *(opened[name] for name in given), found.inputs])
-    evidence = Evidence(data.qrels, data.runs, chosen) if rankings else None
-    belonging = None if teams is None else teams_of(teams, found.systems)
-    if save:
-        from ranklens.scores.history import saving
-
-        saving.save(found.scores, save, "compare", asdict(settings))
+    systems = {name: run for name, run in systems.items() if name in evaluated or name not in rankings}
+    measured = list(next(iter(evaluated.values())).measures) if evaluated else measures
+    comparison = _compared({**systems, **evaluated}, measured, settings, asked, chosen.missing)
+    _save(comparison.scores, save, settings)
     return replace(
-        found, evidence=evidence, inputs=read, told=tuple(said), teams=belonging, **_logged(data.runs)
+        comparison,
+        evidence=Evidence(data.qrels, data.runs, chosen) if rankings else None,
+        inputs=Inputs.merged([judgments, *(opened[name] for name in systems), comparison.inputs]),
+        told=tuple(warnings),
+        teams=None if teams is None else teams_of(teams, comparison.systems),
+        **_logged(data.runs),
     )
 
 
-def _are_kept_on_spark(runs: object) -> bool:
-    """Whether these are scores whose values are on a cluster, and too many to come here."""
-    given = runs if isinstance(runs, Mapping) else {}
-    scores = {name: one for name, one in given.items() if isinstance(one, Scores) and not one.is_ranked}
-    if not scores or len(scores) < len(given):
-        return False
+def _save(scores: Mapping[str, Scores], label: bool | str, settings: Settings) -> None:
+    if label:
+        from ranklens.scores.history import saving
+
+        saving.save(scores, label, "compare", asdict(settings))
+
+
+def _scores_on_spark(
+    qrels: object,
+    runs: object,
+    evaluated: Callable[[Any], Scores],
+    progress: Callable[[Iterable[Any]], Iterable[Any]],
+) -> tuple[Mapping[str, Scores], bool] | None:
+    """Scores by system, and whether they were evaluated here, where data or values are on a cluster; None where nothing is."""
+    by_name = runs if isinstance(runs, Mapping) else {}
+    if any(map(frames.is_spark, (qrels, runs, *by_name.values()))):
+        from ranklens.upward import runs_of
+
+        by_name = runs_of(runs)
+        scored = {name: run for name, run in by_name.items() if isinstance(run, Scores)}
+        rankings = {name: run for name, run in by_name.items() if name not in scored}
+        each = evaluate_each(rankings, evaluated, progress=progress)
+        for warning in each.told():
+            warn(warning)
+        return {name: {**scored, **each.scores}[name] for name in by_name}, True
+    if not by_name or not all(isinstance(one, Scores) and not one.is_ranked for one in by_name.values()):
+        return None
     from ranklens.upward import is_large
 
-    return is_large(scores)
-
-
-def _evaluated_on_spark(
-    runs: Any, evaluated: Callable[[Any], Scores], progress: Callable[[Iterable[Any]], Iterable[Any]]
-) -> dict[str, Scores]:
-    """Scores by system; those that were given as scores stay as they are."""
-    from ranklens.upward import runs_of
-
-    given = runs_of(runs)
-    scored = {name: run for name, run in given.items() if isinstance(run, Scores)}
-    rankings = {name: run for name, run in given.items() if name not in scored}
-    found = evaluate_each(rankings, evaluated, progress=progress)
-    for told in found.told():
-        warn(told)
-    return {name: {**scored, **found.scores}[name] for name in given}
+    return (by_name, False) if is_large(by_name) else None
 
 
 def _compared_on_spark(
@@ -190,21 +195,14 @@ def _compared_on_spark(
     return compare_large(scores, wanted, settings, missing)  # type: ignore[arg-type]  # all of them are on the cluster
 
 
-def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:
-    """Judgments and runs under the judged ids."""
-    pairs = {name: read_inputs(data.qrels, run, policy, match=match) for name, run in data.runs.items()}
-    gold = next(iter(pairs.values()))[0] if pairs else data.qrels
-    return Collection(gold, {name: run for name, (_, run) in pairs.items()})
-
-
 def _logged(runs: Mapping[str, object]) -> dict[str, Any]:
     """What logs say besides rankings: how long each request took, what all of them took, and what failed."""
     logs = {name: run for name, run in runs.items() if isinstance(run, Run) and run.entries is not None}
 
-    def amounts(of: Callable[[Entry], float | None]) -> dict[str, list[float]]:
-        entries = {name: (log.entries or {}).values() for name, log in logs.items()}
-        known = {name: [one for one in map(of, all_) if one is not None] for name, all_ in entries.items()}
-        return {name: values for name, values in known.items() if values}
+    def amounts(of_entry: Callable[[Entry], float | None]) -> dict[str, list[float]]:
+        entries = {name: map(of_entry, (log.entries or {}).values()) for name, log in logs.items()}
+        numbers = {name: [one for one in each if one is not None] for name, each in entries.items()}
+        return {name: values for name, values in numbers.items() if values}
 
     spent = {"tokens": amounts(lambda entry: entry.tokens), "cost": amounts(lambda entry: entry.cost)}
     return {
@@ -245,8 +243,8 @@ def compare_scores(
     if missing is not None:
         make_policy(None, {"missing": missing})  # refuses an unknown policy
     opened = Inputs.of([asked.queries, *(scores.values() if isinstance(scores, Mapping) else [scores])])
-    found = _compared(_checked(by_system(scores)), measures, settings, asked, missing, better)
-    return replace(found, inputs=Inputs.merged([opened, found.inputs]))
+    comparison = _compared(_checked(by_system(scores)), measures, settings, asked, missing, better)
+    return replace(comparison, inputs=Inputs.merged([opened, comparison.inputs]))
 
 
 def _compared(
@@ -267,26 +265,24 @@ def _compared(
     affordable_settings = affordable(settings, size)
     # Random signs are drawn by place, so the order in which queries come must not matter.
     in_order = aligned.by_query_id()
-    cluster_of = (
-        None
-        if options.clusters is None
-        else clusters_of(options.clusters, options.queries, in_order.query_ids)
-    )
-    clusters: Mapping[str | None, Clusters] | None = (
-        None if cluster_of is None else {None: by_label(cluster_of, in_order.query_ids)}
-    )
+    cluster_of: dict[str, str] | None = None
+    clusters: Mapping[str | None, Clusters] | None = None
+    if options.clusters is not None:
+        cluster_of = clusters_of(options.clusters, options.queries, in_order.query_ids)
+        clusters = {None: by_label(cluster_of, in_order.query_ids)}
     evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
     unjudged = Unjudged(aligned, evaluated)
     results, pairs = analyse(aligned, {None: in_order.values}, affordable_settings, clusters, unjudged)[None]
-    sliced = (
-        Sliced()
-        if options.by is None
-        else analyse_slices(in_order, options.by, options.queries, settings, cluster_of)
-    )
-    tested = [part for found in (pairs, *(one.pairs for one in sliced.slices)) for part in found.parts]
+    sliced = Sliced()
+    if options.by is not None:
+        sliced = analyse_slices(in_order, options.by, options.queries, settings, cluster_of)
+    tested = [part for each in (pairs, *(one.pairs for one in sliced.slices)) for part in each.parts]
+    done = {part.terms.done for part in pairs.parts}
+    if len(done) == 1 and not settings.is_joint:  # all measures had the same test
+        affordable_settings = replace(affordable_settings, test=done.pop())
     return Comparison(
         aligned,
-        _named(affordable_settings, pairs),
+        affordable_settings,
         results,
         pairs,
         slices=sliced.slices,
@@ -300,12 +296,6 @@ def _compared(
     )
 
 
-def _named(settings: Settings, pairs: Pairs) -> Settings:
-    """With the test that was done, where all measures had the same."""
-    done = {part.terms.done for part in pairs.parts}
-    return replace(settings, test=done.pop()) if len(done) == 1 and not settings.is_joint else settings
-
-
 def _evaluated(
     qrels: Qrels,
     runs: Mapping[str, object],
@@ -316,17 +306,17 @@ def _evaluated(
 ) -> tuple[dict[str, Scores], list[str]]:
     """Scores by system, and what evaluation warned of; ``bad`` holds runs that could not be read, if these are skipped."""
     qrels = kept(qrels) if len(runs) > 1 else qrels
-    found = evaluate_each(
+    each = evaluate_each(
         runs,
         lambda run: evaluate(qrels, run, measures, policy),
         progress=progress,
         skip_bad=bad is not None,
         into=Each(bad=bad or {}),
     )
-    said = found.told()
-    for told in said:
-        warn(told)
-    return found.scores, [str(told) for told in said]
+    heard = each.told()
+    for warning in heard:
+        warn(warning)
+    return each.scores, [str(warning) for warning in heard]
 
 
 def _named_runs(qrels: Any, runs: Any, names: Names, bad: Bad) -> tuple[Any, dict[str, Any]]:
@@ -356,22 +346,11 @@ def _checked(systems: object) -> dict[str, Any]:
     named = {str(name): system for name, system in systems.items()}
     if len(named) < len(systems):
         raise InputError(f"Two systems have the same name: {', '.join(map(repr, systems))}.")
-    _refuse_shared(named)
-    return named
-
-
-def _refuse_shared(systems: Mapping[str, object]) -> None:
-    """An iterator of two systems would give each a part of its rows."""
     owner: dict[int, str] = {}
-    for name, system in systems.items():
+    for name, system in named.items():
+        # Each system would get only a part of the rows of an iterator that two share.
         if isinstance(system, Iterator) and owner.setdefault(id(system), name) != name:
             raise InputError(
                 f"{owner[id(system)]!r} and {name!r} are the same iterator, which can be read only once; pass a list or a file."
             )
-
-
-def _holds_values(system: object, columns: Mapping[str, str] | None) -> bool:
-    """Whether these are values of measures rather than documents."""
-    if isinstance(system, (Scores, Mapping)) or not frames.is_frame(system):
-        return isinstance(system, Scores)
-    return not frames.has_documents(system, columns)
+    return named

@@ -291,7 +291,7 @@ class Comparison:
 
         The Bayesian view, as in :func:`ranklens.stats.probabilities`: by ``t`` about means, by ``signed-rank`` about most queries.
         """
-        from ranklens.comparison.bayes import probabilities_frame
+        from ranklens.comparison.export import probabilities_frame
 
         return probabilities_frame(self, rope, method)
 

@@ -22,17 +22,17 @@ def primary_measure(settings: Settings, quantities: Sequence[Quantity]) -> str |
 
     None if all measures are one family, whose p-values are corrected over all of them.
     """
-    known = {quantity.name: quantity for quantity in quantities}
+    by_name = {quantity.name: quantity for quantity in quantities}
     name = settings.primary
     if name is None:
         rated = (one.name for one in quantities if one.is_tested and one.better != "neither")
         return next(rated, None) if settings.family == "measure" else None
-    found = name if name in known else Quantity.named(name).name
-    if found not in known:
-        raise MeasureError(f"The primary measure {name} is not compared: {nearest(found, known)}")
-    if not known[found].is_tested:
-        raise MeasureError(f"The primary measure {found} is a count, which is not tested: choose another.")
-    return found
+    primary = name if name in by_name else Quantity.named(name).name
+    if primary not in by_name:
+        raise MeasureError(f"The primary measure {name} is not compared: {nearest(primary, by_name)}")
+    if not by_name[primary].is_tested:
+        raise MeasureError(f"The primary measure {primary} is a count, which is not tested: choose another.")
+    return primary
 
 
 def conclusion(comparison: Comparison) -> str:
@@ -52,7 +52,15 @@ def conclusion(comparison: Comparison) -> str:
             f"The measures disagree on which system to choose: {by}. Decide which measure counts, and name it with primary= before "
             "you look at new queries."
         )
-    return " ".join([*said, *_exceptions(comparison, winners)])
+    for measure, winner in winners.items():
+        lost = _lost(comparison, measure, winners)
+        if lost:
+            where = "; ".join(f"{system} is better in {several(parts)}" for system, parts in lost.items())
+            said.append(
+                f"By {comparison.shown(measure)}, {winner} is better over all queries, but not everywhere: {where}. "
+                "Choose by slice if you can tell the slice of a new query, else by how often each slice occurs."
+            )
+    return " ".join(said)
 
 
 def disagree(comparison: Comparison) -> bool:
@@ -65,7 +73,7 @@ def disagree(comparison: Comparison) -> bool:
 
 def _winners(comparison: Comparison) -> dict[str, str]:
     """By measure, the system that it speaks for: better than all others, or the only one better than the baseline."""
-    found = {}
+    winners = {}
     for measure in comparison.measures:
         quantity = comparison.quantity(measure)
         if not quantity.is_tested or quantity.better == "neither" or len(comparison.systems) < 2:
@@ -73,38 +81,25 @@ def _winners(comparison: Comparison) -> dict[str, str]:
         best, *others = comparison.ranked(measure)
         if comparison.baseline is None:
             if comparison.told_apart(measure, best) == {*others}:
-                found[measure] = best
+                winners[measure] = best
             continue
         ranked = [best, *others]
         above = ranked[: ranked.index(comparison.baseline)]
         different = comparison.told_apart(measure, comparison.baseline)
         better = [system for system in above if system in different]
         if len(better) == 1 or (not better and different == {*ranked} - {comparison.baseline}):
-            found[measure] = better[0] if better else comparison.baseline
-    return found
+            winners[measure] = better[0] if better else comparison.baseline
+    return winners
 
 
 def _lost(comparison: Comparison, measure: str, winners: dict[str, str]) -> dict[str, list[str]]:
     """By system, the slices in which it is better than the winner."""
-    found: dict[str, list[str]] = {}
+    lost: dict[str, list[str]] = {}
     for part in comparison.slices:
         for ahead, behind in part.pairs.won(measure):
             if behind == winners[measure]:
-                found.setdefault(ahead, []).append(part.name)
-    return found
-
-
-def _exceptions(comparison: Comparison, winners: dict[str, str]) -> list[str]:
-    told = []
-    for measure, winner in winners.items():
-        lost = _lost(comparison, measure, winners)
-        if lost:
-            where = "; ".join(f"{system} is better in {several(parts)}" for system, parts in lost.items())
-            told.append(
-                f"By {comparison.shown(measure)}, {winner} is better over all queries, but not everywhere: {where}. "
-                "Choose by slice if you can tell the slice of a new query, else by how often each slice occurs."
-            )
-    return told
+                lost.setdefault(ahead, []).append(part.name)
+    return lost
 
 
 def _by_primary(comparison: Comparison, primary: str, winners: dict[str, str]) -> list[str]:
@@ -116,20 +111,16 @@ def _by_primary(comparison: Comparison, primary: str, winners: dict[str, str]) -
     if comparison.settings.family == "measure":
         shown = several([comparison.shown(name) for name in others])
         said += f"; {shown} {plural(len(others), 'is', 'are')} described only, not corrected over measures"
-    found = [f"{said}."]
-    if recommended := _recommended(comparison, primary, winners.get(primary)):
-        found += [conflict for name in others if (conflict := _conflict(comparison, name, recommended))]
-    return found
-
-
-def _recommended(comparison: Comparison, measure: str, winner: str | None) -> list[str]:
-    """The system that a measure speaks for, or those among which it leaves the choice: the margin makes them equally good."""
-    best = comparison.baseline or comparison.ranked(measure)[0]
-    equal = {best, *margin_words.as_good(comparison, measure, best)}
-    open_ = {*comparison.systems} - comparison.told_apart(measure, best)
+    winner = winners.get(primary)
+    recommended = [] if winner is None else [winner]
+    # Or those among which the measure leaves the choice, because the margin makes them equally good.
+    best = comparison.baseline or comparison.ranked(primary)[0]
+    equal = {best, *margin_words.as_good(comparison, primary, best)}
+    open_ = {*comparison.systems} - comparison.told_apart(primary, best)
     if len(equal) > 1 and open_ <= equal and winner in (None, *equal):
-        return sorted(equal)
-    return [] if winner is None else [winner]
+        recommended = sorted(equal)
+    conflicts = [_conflict(comparison, name, recommended) for name in others if recommended]
+    return [f"{said}.", *filter(None, conflicts)]
 
 
 def _conflict(comparison: Comparison, measure: str, recommended: Sequence[str]) -> str:

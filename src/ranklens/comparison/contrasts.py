@@ -46,9 +46,8 @@ class Contrasts:
     significant: BoolArray
     clusters: Clusters | None = None  # of the queries
     joint: Simultaneous | None = None  # intervals that hold together
-    decisions: tuple[list[Decision], list[Decision]] | None = (
-        None  # of each pair, and with its systems exchanged
-    )
+    # Of each pair, and with its systems exchanged.
+    decisions: tuple[list[Decision], list[Decision]] | None = None
     _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
     told: dict[int, list[str]] = field(default_factory=dict, repr=False, compare=False)  # verdicts, by block
     _measured: dict[int, EffectSizes] = field(default_factory=dict, repr=False, compare=False)  # by block
@@ -78,24 +77,24 @@ class Contrasts:
     def place(self, a: str, b: str) -> int:
         """Where the pair is, whatever its order."""
         i, j = self.systems.index(a), self.systems.index(b)
-        found = max(int(self._where[i, j]), int(self._where[j, i]))
-        if found < 0:
+        place = max(int(self._where[i, j]), int(self._where[j, i]))
+        if place < 0:
             raise InputError(f"{a} and {b} were not compared: only pairs with the baseline were.")
-        return found
+        return place
 
     @cached_property
     def _where(self) -> IntArray:
         """Systems × systems: where each pair is; -1 where there is none."""
-        found = np.full((len(self.systems), len(self.systems)), -1)
-        found[self.first, self.second] = np.arange(len(self))
-        return found
+        places = np.full((len(self.systems), len(self.systems)), -1)
+        places[self.first, self.second] = np.arange(len(self))
+        return places
 
     @cached_property
     def different(self) -> BoolArray:
         """Systems × systems: which were shown to differ."""
-        found = np.zeros((len(self.systems), len(self.systems)), dtype=bool)
-        found[self.first, self.second] = self.significant
-        return found | found.T
+        differ = np.zeros((len(self.systems), len(self.systems)), dtype=bool)
+        differ[self.first, self.second] = self.significant
+        return differ | differ.T
 
     @cached_property
     def ahead(self) -> BoolArray:
@@ -122,8 +121,8 @@ class Contrasts:
         """
         if self.settings.baseline is not None:
             return []
-        found = groups.groups(self.different[np.ix_(self.order, self.order)]) or []
-        return [[self.order[place] for place in group] for group in found]
+        by_place = groups.groups(self.different[np.ix_(self.order, self.order)]) or []
+        return [[self.order[place] for place in group] for group in by_place]
 
     @property
     def has_too_many_groups(self) -> bool:
@@ -211,9 +210,8 @@ class Contrasts:
         a, b = self.first[index], self.second[index]
         a, b = (b, a) if turned else (a, b)
         changes = inputs.differences(self.tested[a], self.tested[b])
-        effects = effect_sizes(
-            changes, level=self.settings.level, bounds=self._ends, better=self.quantity.better
-        )
+        better = self.quantity.better
+        effects = effect_sizes(changes, level=self.settings.level, bounds=self._ends, better=better)
         if self.terms.procedure.of_samples and changes.shape[1] > 1:
             effects = effects.unpaired(self.variances[a], self.variances[b], self._ends)
         return PairBlock(self, index, a, b, self._with_other_ends(effects, changes, index, turned=turned))
@@ -241,7 +239,14 @@ class Contrasts:
             flat &= high - low <= inputs.NOISE * np.abs(changes).max(axis=1)
             if flat.any():
                 method[flat] = METHODS.index("adjusted t")
-                low[flat], high[flat], clipped[flat] = self._ends_of_flat(changes[flat])
+                # All clusters differ by the same or by nothing: two more are imagined, one that each system wins.
+                most = self._reach.high * self.clusters.sizes.max() * len(self.clusters) / self.clusters.n
+                ends = sparse_ends(self.clusters.shares(changes[flat]), self.settings.level, most)
+                low[flat], high[flat] = (
+                    np.maximum(ends[0], self._reach.low),
+                    np.minimum(ends[1], self._reach.high),
+                )
+                clipped[flat] = (low[flat] > ends[0]) | (high[flat] < ends[1])
             effects = replace(
                 effects, low=low, high=high, clipped=clipped, deviation=deviation, method=method
             )
@@ -258,21 +263,13 @@ class Contrasts:
             )
         return effects
 
-    def _ends_of_flat(self, changes: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """The interval where all clusters differ by the same or by nothing, with two more clusters, one that each system wins."""
-        assert self.clusters is not None
-        most = self._reach.high * self.clusters.sizes.max() * len(self.clusters) / self.clusters.n
-        ends = sparse_ends(self.clusters.shares(changes), self.settings.level, most)
-        low, high = np.maximum(ends[0], self._reach.low), np.minimum(ends[1], self._reach.high)
-        return low, high, (low > ends[0]) | (high < ends[1])
-
     def _result(self, index: int, a: int, b: int) -> PairResult:
-        found = self._seen.get((a, b))
-        if found is None:
-            found = next(self._block(np.array([index]), turned=a != self.first[index]).results())
+        pair = self._seen.get((a, b))
+        if pair is None:
+            pair = next(self._block(np.array([index]), turned=a != self.first[index]).results())
         if len(self._seen) < _REMEMBERED:
-            self._seen[a, b] = found
-        return found
+            self._seen[a, b] = pair
+        return pair
 
 
 @dataclass(frozen=True)
@@ -288,8 +285,8 @@ class PairBlock:
     @property
     def difference(self) -> FloatArray:
         """0 for means that are equal but for how they were added up."""
-        found, size = self.effects.difference, np.maximum(*(self.contrasts.mean_sizes[[self.a, self.b]]))
-        return np.where(np.abs(found) <= _SAME * size, 0.0, found)
+        change, size = self.effects.difference, np.maximum(*self.contrasts.mean_sizes[[self.a, self.b]])
+        return np.where(np.abs(change) <= _SAME * size, 0.0, change)
 
     @property
     def deviation(self) -> FloatArray:
@@ -307,11 +304,11 @@ class PairBlock:
 
     def decisions(self, *, reverse: bool = False) -> list[Decision | None]:
         """With a margin: better, no worse, equivalent, worse or undecided, of b compared with a, or the reverse."""
-        found = self.contrasts.decisions
-        if found is None:
+        decisions = self.contrasts.decisions
+        if decisions is None:
             return [None] * len(self.index)
         turned = (self.a != self.contrasts.first[self.index]) != reverse
-        return [found[int(side)][place] for side, place in zip(turned, self.index.tolist(), strict=True)]
+        return [decisions[int(side)][place] for side, place in zip(turned, self.index.tolist(), strict=True)]
 
     def verdicts(self) -> list[str]:
         """In words; they take longer than all numbers, so they are kept."""
@@ -321,28 +318,20 @@ class PairBlock:
         return self.contrasts.told[first]
 
     def results(self) -> Iterator[PairResult]:
-        of, names, means, n = self.contrasts, self.contrasts.systems, self.contrasts.means, self.effects.n
-        columns = (
-            self.a,
-            self.b,
-            self.difference,
-            of.p_values[self.index],
-            of.adjusted[self.index],
-            of.significant[self.index],
-            self.detectable,
-            self.deviation,
-        )
+        part, names, means = self.contrasts, self.contrasts.systems, self.contrasts.means
+        tests = [column[self.index] for column in (part.p_values, part.adjusted, part.significant)]
+        columns = (self.a, self.b, self.difference, *tests, self.detectable, self.deviation)
         decisions = zip(self.decisions(), self.decisions(reverse=True), strict=True)
-        effects = self.effects.one_by_one(cliff=of.cliff[self.a, self.b])
-        rows = zip(*(c.tolist() for c in columns), strict=True)
+        effects = self.effects.one_by_one(cliff=part.cliff[self.a, self.b])
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         for effect, row, (decision, reverse) in zip(effects, rows, decisions, strict=True):
             a, b, difference, p, adjusted, significant, detectable, deviation = row
             yield PairResult(
-                measure=of.quantity.name,
+                measure=part.quantity.name,
                 a=names[a],
                 b=names[b],
-                slice=of.part,
-                n=n,
+                slice=part.part,
+                n=self.effects.n,
                 mean_a=means[a],
                 mean_b=means[b],
                 difference=difference,
@@ -358,5 +347,5 @@ class PairBlock:
                 deviation=deviation,
                 decision=decision,
                 reverse_decision=reverse,
-                terms=of.terms,
+                terms=part.terms,
             )

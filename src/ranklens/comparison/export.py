@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -16,6 +15,7 @@ import numpy as np
 
 from ranklens import __version__
 from ranklens.errors import InputError, nearest
+from ranklens.stats import probabilities
 from ranklens.stats.effects import METHODS
 from ranklens.words import finite
 
@@ -25,40 +25,30 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import PairBlock
-    from ranklens.comparison.macro import MacroPair
     from ranklens.comparison.pairs import Pairs
     from ranklens.comparison.results import SystemResult
+    from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
 _PIECE = 1 << 20  # characters of JSON
-MOST_SENTENCES = (
-    5_000  # pairs; of more nobody reads the sentences, which take more room and time than all numbers
-)
+# Pairs; of more nobody reads the sentences, which take more room and time than all numbers.
+MOST_SENTENCES = 5_000
 
 
 def systems_frame(comparison: Comparison) -> pl.DataFrame:
     """One row per measure, system and slice; the slice is null for all queries together. Teams are a column, if they are known."""
     import polars as pl
 
-    text, number = pl.String, pl.Float64
-    schema = {
-        "measure": text,
-        "system": text,
-        "slice": text,
-        "n": pl.Int64,
-        "mean": number,
-        "low": number,
-        "high": number,
-        "method": text,
-        "group": text,
-    }
+    names = ["measure", "system", "slice", "n", "mean", "low", "high", "method", "group"]
+    schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
+    schema |= dict.fromkeys(("mean", "low", "high"), pl.Float64) | {"n": pl.Int64}
     sliced = (result for part in comparison.slices for result in part.results)
     rows = [_system(result) for result in (*comparison.results, *sliced, *comparison.macro)]
-    found = _as_asked(comparison, pl.DataFrame(rows, schema=schema))
+    frame = _as_asked(comparison, pl.DataFrame(rows, schema=schema))
     if comparison.teams is None:
-        return found
-    teams = [comparison.teams[system] for system in found["system"]]
-    return found.with_columns(pl.Series("team", teams, dtype=text))
+        return frame
+    teams = [comparison.teams[system] for system in frame["system"]]
+    return frame.with_columns(pl.Series("team", teams, dtype=pl.String))
 
 
 def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -68,10 +58,8 @@ def pairs_frame(comparison: Comparison, columns: Sequence[str] | None = None) ->
     for name in columns or ():
         if name not in _PAIR_COLUMNS:
             raise InputError(f"Pairs have no column {name!r}: {nearest(name, _PAIR_COLUMNS)}")
-    found, wordy = _all_pairs(comparison), columns is not None or not _has_many_pairs(comparison)
-    tables = [
-        table for pairs in found for table in _pairs(pairs, columns or tuple(_PAIR_COLUMNS), wordy=wordy)
-    ]
+    wordy, wanted = columns is not None or not _has_many_pairs(comparison), columns or tuple(_PAIR_COLUMNS)
+    tables = [table for pairs in _all_pairs(comparison) for table in _pairs(pairs, wanted, wordy=wordy)]
     return _as_asked(comparison, pl.concat(tables))
 
 
@@ -159,10 +147,22 @@ def _in_turn(outline: Sequence[str], parts: Sequence[Pairs | FloatArray], *, wor
         yield after
 
 
-def _macro_pair(pair: MacroPair) -> dict[str, object]:
-    low, high = pair.interval
-    interval = {"low": finite(low), "high": finite(high), "method": pair.interval.method}
-    return {**{name: value for name, value in asdict(pair).items() if name != "interval"}, **interval}
+def probabilities_frame(comparison: Comparison, rope: float, method: str) -> pl.DataFrame:
+    """One row per measure and pair: how likely b is better than a, practically equal, and worse."""
+    import polars as pl
+
+    rows = []
+    for part in comparison.pairs.parts:
+        for i, j in zip(part.first.tolist(), part.second.tolist(), strict=True):
+            one = probabilities(*part.units[[i, j]], rope=rope, method=method, rng=comparison.seed)
+            better, worse = one.better, one.worse
+            if part.quantity.better == "lower":
+                better, worse = worse, better
+            names = comparison.shown(part.quantity.name), part.systems[i], part.systems[j]
+            rows.append((*names, better, one.equal, worse, one.method))
+    columns = ("measure", "a", "b", "better", "equal", "worse", "method")
+    kinds = {name: pl.Float64 if name in ("better", "equal", "worse") else pl.String for name in columns}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
 def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[object]:
@@ -200,7 +200,13 @@ def _content(comparison: Comparison) -> dict[str, object]:
             for part in comparison.slices
         ],
         "macro_averages": [_system(result) for result in comparison.macro],
-        "macro_pairs": [_macro_pair(pair) for pair in comparison.macro_pairs],
+        "macro_pairs": [
+            {
+                **{name: value for name, value in asdict(pair).items() if name != "interval"},
+                **_ends(pair.interval),
+            }
+            for pair in comparison.macro_pairs
+        ],
         "slice_of": dict(comparison.slice_of) if comparison.slice_of is not None else None,
         "cluster_of": dict(comparison.cluster_of) if comparison.cluster_of is not None else None,
         "groups": {
@@ -211,10 +217,10 @@ def _content(comparison: Comparison) -> dict[str, object]:
         "verdicts": {name: comparison.verdict(name) for name in comparison.measures},
         "conclusion": comparison.conclusion or None,
         "bounds": {
-            name: {system: list(ends) for system, ends in found.items()}
-            for name, found in comparison.cheap_bounds.items()
+            name: {system: list(ends) for system, ends in ranges.items()}
+            for name, ranges in comparison.cheap_bounds.items()
         },
-        "open": {name: [list(pair) for pair in found] for name, found in comparison.open_pairs.items()},
+        "open": {name: [list(pair) for pair in pairs] for name, pairs in comparison.open_pairs.items()},
         "cautions": list(comparison.cautions),
         "values": {
             name: dict(zip(comparison.systems, comparison.values(name), strict=True))
@@ -245,19 +251,19 @@ def measure_row(comparison: Comparison, name: str) -> dict[str, object]:
 
 
 def _system(result: SystemResult) -> dict[str, object]:
-    around = result.interval
-    low, high = around if around is not None else (math.inf, math.inf)
+    names = ("measure", "system", "slice", "n", "mean")
     return {
-        "measure": result.measure,
-        "system": result.system,
-        "slice": result.slice,
-        "n": result.n,
-        "mean": result.mean,
-        "low": finite(low),
-        "high": finite(high),
-        "method": around.method if around is not None else None,
+        **{name: getattr(result, name) for name in names},
+        **_ends(result.interval),
         "group": result.group,
     }
+
+
+def _ends(interval: Interval | None) -> dict[str, object]:
+    """An interval as data; an end without limit is null, as in all columns."""
+    if interval is None:
+        return dict.fromkeys(("low", "high", "method"))
+    return {"low": finite(interval.low), "high": finite(interval.high), "method": interval.method}
 
 
 _PAIR_COLUMNS: Mapping[str, Callable[[PairBlock], object]] = {
@@ -311,8 +317,7 @@ def _pairs(
     endless = [pl.col(name).is_finite() for name, kind in schema.items() if kind == pl.Float64]
     for part in pairs.parts:
         for block in part.blocks():
-            found = {name: _PAIR_COLUMNS[name](block) for name in schema}
-            table = pl.DataFrame(found, schema=schema)
+            table = pl.DataFrame({name: _PAIR_COLUMNS[name](block) for name in schema}, schema=schema)
             yield table.with_columns(
                 pl.when(is_finite).then(pl.col(is_finite.meta.output_name())) for is_finite in endless
             )

@@ -31,29 +31,35 @@ def groups(different: BoolArray) -> list[list[int]] | None:
     n = len(different)
     packed = np.packbits(~different, axis=1, bitorder="little")
     alike = [int.from_bytes(row.tobytes(), "little") for row in packed]
-    found: list[int] = []  # sets of systems, as bits
+    sets: list[int] = []  # sets of systems, as bits
     together = [1 << i for i in range(n)]  # which systems already share a group
     for i in range(n):
         apart = alike[i] & ~together[i]
         is_new = together[i] == 1 << i
         while apart or is_new:
-            if len(found) == _TRIED:
+            if len(sets) == _TRIED:
                 return None
-            found.append(_grown(1 << i | (apart & -apart), alike))
-            for m in _members(found[-1]):
-                together[m] |= found[-1]
-            apart, is_new = apart & ~found[-1], False
-    kept = found if len(found) <= len(ascii_lowercase) else _without_idle(found, n)
-    return sorted(map(_members, kept)) if len(kept) <= len(ascii_lowercase) else None
+            group = 1 << i | (apart & -apart)
+            for candidate, others in enumerate(
+                alike
+            ):  # every system, best first, that differs from no member
+                if group & ~others == 0:
+                    group |= 1 << candidate
+            sets.append(group)
+            for m in _members(group):
+                together[m] |= group
+            apart, is_new = apart & ~group, False
+    needed = sets if len(sets) <= len(ascii_lowercase) else _without_idle(sets, n)
+    return sorted(map(_members, needed)) if len(needed) <= len(ascii_lowercase) else None
 
 
 def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
     """The letters of each system."""
-    found = [""] * systems
+    letters_of = [""] * systems
     for number, members in enumerate(groups):
         for system in members:
-            found[system] += label(number)
-    return found
+            letters_of[system] += label(number)
+    return letters_of
 
 
 def label(position: int) -> str:
@@ -70,31 +76,18 @@ def label(position: int) -> str:
     return text
 
 
-def _grown(members: int, alike: Sequence[int]) -> int:
-    """The group with every system added, best first, that differs from none of its members."""
-    for candidate, others in enumerate(alike):
-        if members & ~others == 0:
-            members |= 1 << candidate
-    return members
-
-
-def _without_idle(found: Sequence[int], n: int) -> list[int]:
+def _without_idle(sets: Sequence[int], n: int) -> list[int]:
     """The groups without those whose every pair shares another group too."""
-    kept, shared = list(found), np.zeros((n, n), dtype=int)  # how many groups two systems share
-    pairs = {group: np.ix_(members, members) for group in found if (members := _members(group))}
-    for group in found:
+    needed, shared = list(sets), np.zeros((n, n), dtype=int)  # how many groups two systems share
+    pairs = {group: np.ix_(members, members) for group in sets if (members := _members(group))}
+    for group in sets:
         shared[pairs[group]] += 1
-    for group in sorted(found, key=int.bit_count):
+    for group in sorted(sets, key=int.bit_count):
         if (shared[pairs[group]] > 1).all():
             shared[pairs[group]] -= 1
-            kept.remove(group)
-    return kept
+            needed.remove(group)
+    return needed
 
 
 def _members(group: int) -> list[int]:
-    found = []
-    while group:
-        lowest = group & -group
-        found.append(lowest.bit_length() - 1)
-        group ^= lowest
-    return found
+    return [place for place in range(group.bit_length()) if group >> place & 1]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import Contrasts
-    from ranklens.stats import Influence
 
 
 _FEWEST = 8  # queries; a sentence of the report leaves out two
@@ -33,16 +32,30 @@ def influence_frame(comparison: Comparison, measure: str, a: str, b: str) -> pl.
     import polars as pl
 
     part = comparison.contrasts(measure)
-    found = _influence(part, a, b)
-    changes = _changes(part, a, b, found)
+    left_out = influence(
+        part.tested[part.systems.index(a)],
+        part.tested[part.systems.index(b)],
+        method=part.terms.done,
+        clusters=part.clusters,
+        rng=part.settings.seed,
+        resamples=part.settings.resamples,
+    )
+    # The verdict also changes where the difference stays significant, but in the other direction.
+    place = part.place(a, b)
+    moved = _moved(part.p_values[place], left_out.p_value)
+    before, after = (
+        part.significant[place],
+        _significant(part, a, b, np.minimum(left_out.p_without * moved, 1.0)),
+    )
+    turned = np.sign(left_out.difference_without) != np.sign(left_out.difference.mean())
     ids = comparison.aligned.by_query_id().query_ids
     table = {
         "query": pl.Series(ids, dtype=pl.String),
-        "difference": found.difference,
-        "difference_without": found.difference_without,
-        "verdict_changes": changes,
+        "difference": left_out.difference,
+        "difference_without": left_out.difference_without,
+        "verdict_changes": (after != before) | (after & before & turned),
     }
-    return pl.DataFrame(table).select(pl.all().gather(found.order.tolist()))
+    return pl.DataFrame(table).select(pl.all().gather(left_out.order.tolist()))
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,11 @@ def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | 
     sums = change if groups is None else groups.sums(change)
     if not part.significant[part.place(a, b)] or len(sums) < _FEWEST_LEFT + 2:
         return None
-    places, names = np.arange(len(sums)) if groups is None else groups.index, _names(comparison, groups)
+    places = np.arange(len(sums)) if groups is None else groups.index
+    names: Sequence[str] = comparison.aligned.by_query_id().query_ids
+    if groups is not None and comparison.cluster_of is not None:
+        labels = dict(zip(places.tolist(), (comparison.cluster_of[query] for query in names), strict=True))
+        names = [labels[place] for place in range(len(groups))]
 
     def is_decided_by(some: IntArray) -> bool:
         p = _p_of_some(part, values, ~np.isin(places, some)) * moved
@@ -90,22 +107,15 @@ def fragile(comparison: Comparison, measure: str, a: str, b: str) -> Decisive | 
     return decisive(loudest[: count + 1], each=False) if count else None
 
 
-def _p_of_some(part: Contrasts, values: FloatArray, kept: BoolArray) -> float:
-    """The p-value of two rows of values over some queries."""
-    a, b = values[:, kept]
+def _p_of_some(part: Contrasts, values: FloatArray, chosen: BoolArray) -> float:
+    """The p-value of two rows of values over some queries, by t where the pair's own test takes long."""
+    a, b = values[:, chosen]
     if part.clusters is not None:
-        groups = Clusters.of(part.clusters.index[kept].tolist())
+        groups = Clusters.of(part.clusters.index[chosen].tolist())
         a, b = independent_values(a, groups, part.terms.done), independent_values(b, groups, part.terms.done)
-    return paired_test(a, b, method=_quick(part, len(a)), rng=0).p_value
-
-
-def _names(comparison: Comparison, groups: Clusters | None) -> Sequence[str]:
-    """Of the queries, or of their clusters."""
-    ids = comparison.aligned.by_query_id().query_ids
-    if groups is None or comparison.cluster_of is None:
-        return ids
-    labels = dict(zip(groups.index.tolist(), (comparison.cluster_of[query] for query in ids), strict=True))
-    return [labels[place] for place in range(len(groups))]
+    test = part.terms.procedure
+    is_quick = test.compares or test.p_of_wins or test.of_samples or test.is_exact(len(a))
+    return paired_test(a, b, method=part.terms.done if is_quick else "t", rng=0).p_value
 
 
 def told(comparison: Comparison, measure: str) -> str:
@@ -127,36 +137,6 @@ def told(comparison: Comparison, measure: str) -> str:
         f"{comparison.shown(measure)}: {best} and {reference} differ by {change.mean():+.4f}; without {names}, the two queries that "
         f"contribute most to that, by {rest:+.4f}."
     )
-
-
-def _quick(part: Contrasts, n: int) -> str:
-    """The test of the pair, or one that is close to it and takes no time."""
-    test = part.terms.procedure
-    is_quick = test.compares or test.p_of_wins or test.of_samples or test.is_exact(n)
-    return part.terms.done if is_quick else "t"
-
-
-def _influence(part: Contrasts, a: str, b: str) -> Influence:
-    i, j = part.systems.index(a), part.systems.index(b)
-    return influence(
-        part.tested[i],
-        part.tested[j],
-        method=part.terms.done,
-        clusters=part.clusters,
-        rng=part.settings.seed,
-        resamples=part.settings.resamples,
-    )
-
-
-def _changes(part: Contrasts, a: str, b: str, found: Influence) -> BoolArray:
-    """Whether the pair differs significantly with all queries but not without one, the other way round, or in the other direction."""
-    place = part.place(a, b)
-    before, own = part.significant[place], part.p_values[place]
-    after = _significant(part, a, b, np.minimum(found.p_without * _moved(own, found.p_value), 1.0))
-    turned = np.sign(found.difference_without) != np.sign(
-        inputs.sample(found.difference, "difference").mean()
-    )
-    return np.asarray((after != before) | (after & before & turned))
 
 
 def _moved(own: float, quick: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranklens.errors import InputError, nearest
 from ranklens.judging.documents import judgments, ranking, with_further
@@ -19,26 +19,18 @@ def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.Da
     """The columns query, question (if known), a, b, difference (and slice), from the largest loss of b to its largest gain."""
     import polars as pl
 
-    values, texts = comparison.values(measure), comparison.texts
+    values, texts, ids = comparison.values(measure), comparison.texts, comparison.query_ids
+    columns: dict[str, Any] = {"query": pl.Series(ids, dtype=pl.String)}
+    if texts:
+        columns["question"] = [texts.get(query) for query in ids]
     first, second = (values[comparison.systems.index(name)] for name in (a, b))
-    table = pl.DataFrame(
-        {
-            "query": pl.Series(comparison.query_ids, dtype=pl.String),
-            **({"question": [texts.get(query) for query in comparison.query_ids]} if texts else {}),
-            **dict(zip(_columns(a, b), (first, second), strict=True)),
-            "difference": second - first,
-        }
-    )
+    for name, row in ((a, first), (b, second)):
+        is_taken = name in ("query", "question", "difference", "slice")
+        columns[f"{name} (system)" if is_taken else name] = row
+    columns["difference"] = second - first
     if comparison.slice_of is not None:
-        slice_of = comparison.slice_of
-        table = table.with_columns(pl.Series("slice", [slice_of[q] for q in comparison.query_ids]))
-    return table.sort("difference", "query")
-
-
-def _columns(*systems: str) -> list[str]:
-    """The systems' names, told apart from the other columns."""
-    taken = ("query", "question", "difference", "slice")
-    return [f"{name} (system)" if name in taken else name for name in systems]
+        columns["slice"] = [comparison.slice_of[query] for query in ids]
+    return pl.DataFrame(columns).sort("difference", "query")
 
 
 def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int) -> pl.DataFrame:
@@ -53,7 +45,12 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     inputs.count(depth, "depth")
     evidence = _evidence(comparison, query, a, b)
     judged = judgments(evidence.qrels).filter(pl.col("query") == query)
-    before, after = (_ranks(evidence, query, name, judged) for name in (a, b))
+    ranks: list[dict[str, int]] = []
+    for name in (a, b):
+        run = evidence.run(name)
+        ranked = with_further(ranking(evidence.qrels, run, evidence.policy, queries=[query]), run, judged)
+        ranks.append(dict(ranked.select("doc", "rank").iter_rows()))
+    before, after = ranks
     grades = dict(judged.select("doc", "grade").iter_rows())
     every = (
         _Move(doc, grades.get(doc), before.get(doc, math.inf), after.get(doc, math.inf))
@@ -61,16 +58,10 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     )
     shown = [one for one in every if one.is_shown(depth, evidence.policy.rel)]
     failed = any(query in comparison.errors.get(name, {}) for name in (a, b))
-    rows = [
-        (
-            one.doc,
-            one.grade,
-            before.get(one.doc),
-            after.get(one.doc),
-            "failed" if failed else one.change(depth),
-        )
-        for one in sorted(shown, key=lambda one: (one.place(depth), one.doc))
-    ]
+    rows = []
+    for one in sorted(shown, key=lambda one: (one.place(depth), one.doc)):
+        change = "failed" if failed else one.change(depth)
+        rows.append((one.doc, one.grade, before.get(one.doc), after.get(one.doc), change))
     schema = {"doc": pl.String, "grade": pl.Float64, f"rank_{a}": pl.Int64, f"rank_{b}": pl.Int64}
     table = pl.DataFrame(rows, schema={**schema, "change": pl.String}, orient="row")
     text = comparison.texts.get(query)
@@ -113,9 +104,3 @@ def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
     if query not in known:
         raise InputError(f"There is no query {query!r} among those compared: {nearest(str(query), known)}")
     return evidence
-
-
-def _ranks(evidence: Evidence, query: str, name: str, gold: pl.DataFrame) -> dict[str, int]:
-    run = evidence.run(name)
-    found = with_further(ranking(evidence.qrels, run, evidence.policy, queries=[query]), run, gold)
-    return dict(found.select("doc", "rank").iter_rows())

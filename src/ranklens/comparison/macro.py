@@ -80,7 +80,15 @@ class Strata:
         tested, settings = self._tested, self.settings
         if not len(first) or len(first) * len(tested) > MOST_PAIRS:
             return ()
-        added = [self._added(quantity) for quantity in tested]
+        added = []  # by each query, or cluster, so that the mean is the macro-average
+        for quantity in tested:
+            parts = self._values(quantity)
+            values = np.concatenate([part / part.shape[1] for part in parts], axis=1) / len(parts)
+            if self.clusters is None:
+                added.append(values.shape[1] * values)
+            else:
+                clusters = Clusters.of([label for own in self.clusters for label in own])
+                added.append(len(clusters) * clusters.sums(values))
         how: dict[str, Any] = {"method": macro_test(settings), "rng": settings.seed}
         p_values = pairwise_p(added, first, second, **how, resamples=settings.resamples)
         if settings.family == "all":
@@ -112,15 +120,6 @@ class Strata:
 
     def _values(self, quantity: Quantity) -> list[FloatArray]:
         return [quantity.for_tests(values[quantity.name]) for values in self.parts.values()]
-
-    def _added(self, quantity: Quantity) -> FloatArray:
-        """Systems × what is independent: what each query, or cluster, adds, so that the mean is the macro-average."""
-        parts = self._values(quantity)
-        values = np.concatenate([part / part.shape[1] for part in parts], axis=1) / len(parts)
-        if self.clusters is None:
-            return np.asarray(values.shape[1] * values)
-        clusters = Clusters.of([label for own in self.clusters for label in own])
-        return len(clusters) * clusters.sums(values)
 
     @property
     def _tested(self) -> list[Quantity]:

@@ -9,17 +9,11 @@ from ranklens.words import plural, several
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
-    from ranklens.stats import Margin
-
-
-def margin_of(pair: PairResult) -> Margin | None:
-    """The margin of the pair's measure."""
-    return pair.terms.settings.margins.get(pair.measure)
 
 
 def of_pair(pair: PairResult) -> str:
     """What the margin adds to the verdict on a pair; empty where that says it already, or there is none."""
-    margin = margin_of(pair)
+    margin = pair.terms.settings.margins.get(pair.measure)
     if pair.ties == pair.n:
         return ""
     if pair.decision == "equivalent" and pair.significant:
@@ -40,17 +34,17 @@ def of_measure(comparison: Comparison, measure: str) -> str:
         return ""
     ranked = comparison.ranked(measure)
     reference = comparison.baseline or ranked[0]
-    found: dict[str | None, list[str]] = {}
+    decided: dict[str | None, list[str]] = {}
     for system in ranked:
         if system != reference and (pair := comparison.pair(measure, reference, system)).ties < pair.n:
-            found.setdefault(pair.decision, []).append(system)
+            decided.setdefault(pair.decision, []).append(system)
     words = {"equivalent": f"equivalent to {reference}", "no worse": f"no worse than {reference}"}
     said = [
         f"{several(names)} {plural(len(names), 'is', 'are')} {word}"
         for decision, word in words.items()
-        if (names := found.get(decision))
+        if (names := decided.get(decision))
     ]
-    if open_ := found.get("undecided"):
+    if open_ := decided.get("undecided"):
         said.append(
             f"it is undecided whether {several(open_)} {plural(len(open_), 'is', 'are')} as good as {reference}"
         )

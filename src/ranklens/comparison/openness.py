@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ranklens.comparison.alignment import Aligned, Quantity
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.pairs import PairResult
-    from ranklens.metrics import Measure
     from ranklens.metrics.residual.ranges import Range
     from ranklens.scores import Scores
 
@@ -37,18 +36,12 @@ def ranges_frame(comparison: Comparison, measure: str) -> pl.DataFrame:
     """One row per system, best first: system, mean, low, high, open_to."""
     import polars as pl
 
-    found = ranges(comparison, measure)
-    ends = {name: (one.low, one.high) for name, one in found.items()}
+    ends = {name: (one.low, one.high) for name, one in ranges(comparison, measure).items()}
     undecided = open_pairs(comparison, measure, ends)
-    rows = [
-        (
-            name,
-            comparison.result(measure, name).mean,
-            *ends[name],
-            [other for pair in undecided if name in pair for other in pair if other != name],
-        )
-        for name in comparison.ranked(measure)
-    ]
+    rows = []
+    for name in comparison.ranked(measure):
+        open_to = [other for pair in undecided if name in pair for other in pair if other != name]
+        rows.append((name, comparison.result(measure, name).mean, *ends[name], open_to))
     kinds = {"system": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     return pl.DataFrame(rows, schema={**kinds, "open_to": pl.List(pl.String)}, orient="row")
 
@@ -85,19 +78,16 @@ class Unjudged:
         judged = [scores.judged for scores in self.scores.values() if scores.is_ranked]
         if len(judged) < max(2, len(self.aligned.systems)) or self.aligned.left_out:
             return {}
-        if sum(int(one.retrieved.sum()) for one in judged) > _CHEAP:
-            return {}
-        if not any((one.ideal.grade == 0).any() for one in judged):
+        is_cheap = sum(int(one.retrieved.sum()) for one in judged) <= _CHEAP
+        if not is_cheap or not any((one.ideal.grade == 0).any() for one in judged):
             return {}
         compared = {quantity.name for quantity in self.aligned.quantities}
-        return {
-            str(measure): {name: (found.low, found.high) for name, found in self._of(measure)}
-            for measure in next(iter(self.scores.values())).measures
-            if str(measure) in compared and all(is_defined(measure, one) for one in judged)
-        }
-
-    def _of(self, measure: Measure) -> Iterator[tuple[str, Range]]:
-        return ((name, self.scores[name].bounds(measure)) for name in self.aligned.systems)
+        ends: dict[str, dict[str, tuple[float, float]]] = {}
+        for measure in next(iter(self.scores.values())).measures:
+            if str(measure) in compared and all(is_defined(measure, one) for one in judged):
+                bounds = {name: self.scores[name].bounds(measure) for name in self.aligned.systems}
+                ends[str(measure)] = {name: (one.low, one.high) for name, one in bounds.items()}
+        return ends
 
     def leaves_open(self, pair: PairResult) -> bool:
         """Whether the two could be the other way round, although their difference is significant; over all queries."""
@@ -111,12 +101,12 @@ class Unjudged:
 
 def told(comparison: Comparison, measure: str) -> str:
     """In words; empty if nothing is open."""
-    found = comparison.open_pairs.get(measure, [])
-    if not found:
+    pairs = comparison.open_pairs.get(measure, [])
+    if not pairs:
         return ""
     ends = comparison.cheap_bounds[measure]
-    ahead, behind = found[0]
-    more = f" So is that of {counted(len(found) - 1, 'more pair')}." if len(found) > 1 else ""
+    ahead, behind = pairs[0]
+    more = f" So is that of {counted(len(pairs) - 1, 'more pair')}." if len(pairs) > 1 else ""
     return (
         f"if unjudged documents were judged, the mean of {ahead} would be {_span(*ends[ahead])} and that of {behind} "
         f"{_span(*ends[behind])}, so the order of the two is open although their difference is significant.{more}"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
-from ranklens.comparison.choices import Correction, Test
 from ranklens.options import option
 from ranklens.policy import PolicyOptions
 from ranklens.words import either
@@ -14,6 +13,12 @@ from ranklens.words import either
 if TYPE_CHECKING:
     from ranklens.metrics import Measure
     from ranklens.stats.inputs import Rng
+
+# The names of the registries in `stats` as types: a type checker sees a typo before it runs. A test keeps them complete.
+Test: TypeAlias = Literal[
+    "randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "welch", "tukey", "tukey-randomized"
+]
+Correction: TypeAlias = Literal["bonferroni", "holm", "hochberg", "hommel", "bh", "by", "none"]
 
 _TESTS, _CORRECTIONS = get_args(Test), get_args(Correction)
 _HOLM: Correction = "holm"

@@ -55,9 +55,8 @@ class PaperTable:
     notes: str = "short"
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("order", ORDERS), ("marks", MARKS), ("align", ALIGNMENTS), ("notes", NOTES),
-        ):  # fmt: skip
+        choices = {"order": ORDERS, "marks": MARKS, "align": ALIGNMENTS, "notes": NOTES}
+        for name, allowed in choices.items():
             value = getattr(self, name)
             if value not in allowed and not (name == "marks" and value is None):
                 raise InputError(Given(name, value), f" is not known: {nearest(str(value), allowed)}")
@@ -104,10 +103,7 @@ class _Page:
 
     @cached_property
     def marks(self) -> str:
-        if self.asked.marks is not None:
-            chosen = self.asked.marks
-        else:
-            chosen = "dagger" if self.against is not None else "letters"
+        chosen = self.asked.marks or ("dagger" if self.against is not None else "letters")
         if chosen in _BETTER_AND_WORSE and self.against is None:
             raise InputError(
                 Given("marks", chosen),
@@ -132,15 +128,36 @@ class _Page:
             size=self._size,
             wide=self.asked.wide,
         )
-        return "\n".join([*self._details(), *self._on_width(), *body])
+        details = []  # what the caption leaves out
+        if self.asked.notes != "none":
+            notes = (f"% {in_a_cell(line)}" for line in tables.note(self.comparison))
+            details = ["% Needs \\usepackage{booktabs}.", *notes]
+        return "\n".join([*details, *self._on_width(), *body])
 
     @cached_property
     def _content(self) -> tuple[str, list[str], list[list[str]]]:
         """The columns, the header and the rows."""
         lettered = self.marks == "letters"
-        columns = "".join(["l" if lettered else "", "l", self._columns()])
-        header = [*([""] if lettered else []), "system", *map(self._heading, self.comparison.measures)]
-        return columns, header, self._rows()
+        columns, header = "ll" if lettered else "l", ["", "system"] if lettered else ["system"]
+        near, far = r"@{\hspace{\tabcolsep}}", r"@{\hspace{3\tabcolsep}}"
+        for measure in self.comparison.measures:
+            # A difference stands nearer to its own measure than to the next.
+            columns += far if columns.endswith(f"{near}r") else ""
+            columns += "r@{.}l" if self._has_point(measure) else "r"
+            columns += f"{near}r" if self._has_delta(measure) else ""
+            name = latex_tables.escaped(self.comparison.shown(measure))
+            name = rf"\multicolumn{{2}}{{c}}{{{name}}}" if self._has_point(measure) else name
+            header.append(name + (r" & $\Delta$\%" if self._has_delta(measure) else ""))
+        cells = [self._cells(measure) for measure in self.comparison.measures]
+        rows = [
+            [
+                *([label(i)] if lettered else []),
+                latex_tables.escaped(system),
+                *(column[i] for column in cells),
+            ]
+            for i, system in enumerate(self.systems)
+        ]
+        return columns, header, rows
 
     @property
     def width(self) -> float:
@@ -157,18 +174,17 @@ class _Page:
         smaller = "show fewer measures or digits, or use shorter names"
         if self.marks == "letters":
             smaller += ", or mark differences from one system (against) instead of letters"
+        warning = RankLensWarning(
+            f"{about}, more than a column of a two-column paper ({latex_tables.COLUMN} pt): span both columns with ",
+            InPython("wide=True", "--wide", "wide"),
+            f", or {smaller}.",
+        )
         if width > latex_tables.TEXT:
-            told = RankLensWarning(
+            warning = RankLensWarning(
                 f"{about}, more than the text of most papers ({latex_tables.TEXT} pt): {smaller}."
             )
-        else:
-            told = RankLensWarning(
-                f"{about}, more than a column of a two-column paper ({latex_tables.COLUMN} pt): span both columns with ",
-                InPython("wide=True", "--wide", "wide"),
-                f", or {smaller}.",
-            )
-        warn(told)
-        return [f"% {told}"]
+        warn(warning)
+        return [f"% {warning}"]
 
     @property
     def _size(self) -> latex_tables.Size:
@@ -178,15 +194,6 @@ class _Page:
             return latex_tables.TINY
         return latex_tables.SMALL if len(self.systems) > _SMALL_FROM else latex_tables.NORMAL
 
-    def _columns(self) -> str:
-        """A difference stands nearer to its own measure than to the next."""
-        found, near, far = "", r"@{\hspace{\tabcolsep}}", r"@{\hspace{3\tabcolsep}}"
-        for measure in self.comparison.measures:
-            found += far if found.endswith(f"{near}r") else ""
-            found += "r@{.}l" if self._has_point(measure) else "r"
-            found += f"{near}r" if self._has_delta(measure) else ""
-        return found
-
     def _has_point(self, measure: str) -> bool:
         is_whole = self.comparison.quantity(measure).aggregate == "sum" or not self.asked.digits
         return self.asked.align == "decimal" and not is_whole
@@ -194,28 +201,13 @@ class _Page:
     def _has_delta(self, measure: str) -> bool:
         return self.asked.delta and tables.is_rated(self.comparison, measure)
 
-    def _heading(self, measure: str) -> str:
-        name = latex_tables.escaped(self.comparison.shown(measure))
-        name = rf"\multicolumn{{2}}{{c}}{{{name}}}" if self._has_point(measure) else name
-        return name + (r" & $\Delta$\%" if self._has_delta(measure) else "")
-
-    def _rows(self) -> list[list[str]]:
-        columns = [self._cells(measure) for measure in self.comparison.measures]
-        return [
-            [
-                *([label(i)] if self.marks == "letters" else []),
-                latex_tables.escaped(system),
-                *(column[i] for column in columns),
-            ]
-            for i, system in enumerate(self.systems)
-        ]
-
     def _cells(self, measure: str) -> list[str]:
         rated = tables.is_rated(self.comparison, measure)
         means = {system: self.comparison.result(measure, system).mean for system in self.systems}
         ranked = [means[system] for system in self.comparison.ranked(measure)]
         places = list(dict.fromkeys(ranked))
         second = places[1] if len(places) > 1 and len(ranked) > 2 else None
+        base = means[self.against] if self.against is not None else 0.0
         cells = []
         for system in self.systems:
             value = means[system]
@@ -225,7 +217,11 @@ class _Page:
             elif rated and value == second:
                 look = r"\underline"
             cell = self._number(measure, value, look) + (self._mark(measure, system) if rated else "")
-            cells.append(cell + (f" & {self._delta(means, system)}" if self._has_delta(measure) else ""))
+            if self._has_delta(measure):
+                change = 100 * (value - base) / abs(base) if base else 0.0
+                percent = f"{'$-$' if change < 0 else '$+$'}{abs(change):.1f}"
+                cell += f" & {'--' if system == self.against or not base else percent}"
+            cells.append(cell)
         return cells
 
     def _number(self, measure: str, value: float, look: str) -> str:
@@ -257,26 +253,14 @@ class _Page:
         better, worse = _BETTER_AND_WORSE[self.marks]
         return better if place[system] < place[str(self.against)] else worse
 
-    def _delta(self, means: dict[str, float], system: str) -> str:
-        base = means[str(self.against)]
-        if system == self.against or not base:
-            return "--"
-        change = 100 * (means[system] - base) / abs(base)
-        return f"{'$-$' if change < 0 else '$+$'}{abs(change):.1f}"
-
     def _caption(self) -> str:
         """Text, with marks as LaTeX has them."""
         if self.asked.notes == "none":
             return ""
-        tested = bool(len(self.comparison.pairs))
-        method = (
-            (tables.method if self.asked.notes == "full" else _briefly)(self.comparison) if tested else ""
-        )
-        if method:
-            method += f", p < {self.comparison.alpha:g}"
-        return latex_tables.escaped(" ".join(self._said(method))).translate(_SYMBOLS)
-
-    def _said(self, method: str) -> list[str]:
+        method = ""
+        if len(self.comparison.pairs):
+            named = tables.method if self.asked.notes == "full" else _briefly
+            method = f"{named(self.comparison)}, p < {self.comparison.alpha:g}"
         look = "best in bold" + (", second best underlined" if len(self.systems) > 2 else "")
         said = [f"Means over {counted(len(self.comparison.query_ids), 'query')}; {look}."]
         if self.marks == "letters":
@@ -293,33 +277,16 @@ class _Page:
         if self.marks == "letters":
             said.append(tables.only_with_baseline(self.comparison).strip())
         if self.asked.notes == "full" and self.comparison.scores:
-            shown = [
-                parse(name) for name in self.comparison.measures if self.comparison.quantity(name).is_known
-            ]
+            names = self.comparison.measures
+            shown = [parse(name) for name in names if self.comparison.quantity(name).is_known]
             said += in_prose([one.account(shown) for one in self.comparison.scores.values()], shown)[1:]
-        parameters = stated_parameters(self.comparison)
-        said += [f"Parameters: {'; '.join(parameters)}."] if parameters else []
-        return [text for text in said if text]
-
-    def _details(self) -> list[str]:
-        """What the caption leaves out, as comments."""
-        if self.asked.notes == "none":
-            return []
-        return [
-            "% Needs \\usepackage{booktabs}.",
-            *(f"% {in_a_cell(line)}" for line in tables.note(self.comparison)),
-        ]
+        if parameters := stated_parameters(self.comparison):
+            said.append(f"Parameters: {'; '.join(parameters)}.")
+        return latex_tables.escaped(" ".join(filter(None, said))).translate(_SYMBOLS)
 
 
-_SYMBOLS = str.maketrans(
-    {
-        "†": r"$\dagger$",
-        "‡": r"$\ddagger$",
-        "△": r"$\bigtriangleup$",
-        "▽": r"$\bigtriangledown$",
-        "Δ": r"$\Delta$",
-    }
-)
+_LATEX = {"†": "dagger", "‡": "ddagger", "△": "bigtriangleup", "▽": "bigtriangledown", "Δ": "Delta"}
+_SYMBOLS = str.maketrans({symbol: rf"$\{name}$" for symbol, name in _LATEX.items()})
 
 
 def stated_parameters(comparison: Comparison) -> list[str]:
@@ -353,8 +320,8 @@ def _ranges(places: Sequence[int]) -> str:
         else:
             runs.append([place])
     separator = "," if places and places[-1] >= 26 else ""
-    told = [
+    spans = (
         f"{label(run[0])}--{label(run[-1])}" if len(run) > 2 else separator.join(map(label, run))
         for run in runs
-    ]
-    return separator.join(told)
+    )
+    return separator.join(spans)

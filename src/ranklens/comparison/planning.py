@@ -13,13 +13,7 @@ from ranklens.comparison.comparison import Comparison
 from ranklens.errors import Given, InputError
 from ranklens.metrics import parse
 from ranklens.scores import Scores
-from ranklens.stats import (
-    Clusters,
-    Interval,
-    design_effect,
-    inputs,
-    intraclass_correlation,
-)
+from ranklens.stats import Clusters, Interval, design_effect, inputs, intraclass_correlation
 from ranklens.stats.bounded import is_binary
 from ranklens.stats.deviations import deviation_interval
 from ranklens.stats.power import default_test_power, queries_for_default_test
@@ -84,10 +78,8 @@ class Plan:
         most = max(2 * self.queries, 20)
         numbers = np.unique(np.linspace(max(2, most // _CURVE), most, _CURVE).astype(int))
         ends = self.deviation_interval or Interval(self.deviation, self.deviation)
-        rows = [
-            (n, self.power_at(n), self._power(n, ends.high), self._power(n, ends.low))
-            for n in numbers.tolist()
-        ]
+        deviations = (self.deviation, ends.high, ends.low)
+        rows = [(n, *(self._power(n, deviation) for deviation in deviations)) for n in numbers.tolist()]
         return pl.DataFrame(rows, schema=["queries", "power", "low", "high"], orient="row")
 
     def chart(self) -> Chart:
@@ -126,20 +118,16 @@ class Plan:
             [f"{n:,}", percent(power), "█" * round(_BAR * power)]
             for n, power in zip(shown["queries"].to_list(), shown["power"].to_list(), strict=True)
         ]
-        table = Table(
-            ["queries", "power", ""],
-            rows,
-            left=3,
-            note=f"The chance to find a difference of {self.detect:g}.",
-        )
+        note = f"The chance to find a difference of {self.detect:g}."
+        table = Table(["queries", "power", ""], rows, left=3, note=note)
         return Printout([Lines("Plan", self.lines()), table])
 
     def lines(self) -> list[str]:
         """The plan in sentences."""
-        found = f"{counted(self.queries, 'query')} show a difference of {self.detect:g} with a power of {percent(self.power)}"
+        size = f"{counted(self.queries, 'query')} show a difference of {self.detect:g} with a power of {percent(self.power)}"
         if self.clusters is not None and self.per_cluster is not None:
-            found += f": {counted(self.clusters, 'cluster')} of {self.per_cluster:g}"
-        said = [f"{found}."]
+            size += f": {counted(self.clusters, 'cluster')} of {self.per_cluster:g}"
+        said = [f"{size}."]
         if self.interval is not None:
             low, high = self.interval
             said.append(f"The pilot leaves open whether it takes {low:,} or {high:,}.")
@@ -221,13 +209,13 @@ def plan(
             Given("detect", detect), " is not allowed: it must be a difference above 0, such as 0.02."
         )
     inputs.share(level, "level")
-    known = _pilot(pilot, measure, level)
-    alpha = known.alpha if alpha is None else inputs.share(alpha, "alpha", 0.05)
-    tests = known.tests
+    past = _pilot(pilot, measure, level)
+    alpha = past.alpha if alpha is None else inputs.share(alpha, "alpha", 0.05)
+    tests = past.tests
     if systems is not None or baseline:
-        number = known.systems if systems is None else inputs.count(systems, "systems", 2)
+        number = past.systems if systems is None else inputs.count(systems, "systems", 2)
         tests = number - 1 if baseline else number * (number - 1) // 2
-    size, related = _clustering(per_cluster or known.per_cluster, correlation, known.correlation)
+    size, related = _clustering(per_cluster or past.per_cluster, correlation, past.correlation)
     effect = design_effect(related, size) if size is not None and related is not None else 1.0
     one = size or 1.0  # queries of what is independent
 
@@ -237,41 +225,41 @@ def plan(
             deviation * (effect / one) ** 0.5,
             alpha=alpha / tests,
             power=power,
-            differing=known.differing,
-            binary=known.binary,
+            differing=past.differing,
+            binary=past.binary,
         )
         return ceil(units * one - 1e-9)
 
-    around = known.interval
+    around = past.interval
     return Plan(
-        queries=needed(known.deviation),
+        queries=needed(past.deviation),
         interval=None if around is None else (needed(around.low), needed(around.high)),
         detect=gap,
         power=power,
         alpha=alpha / tests,
-        deviation=known.deviation,
+        deviation=past.deviation,
         deviation_interval=around,
         tests=tests,
-        source=known.source,
+        source=past.source,
         per_cluster=size,
         correlation=related,
-        differing=known.differing,
-        binary=known.binary,
+        differing=past.differing,
+        binary=past.binary,
     )
 
 
 def _clustering(
-    size: float | None, given: float | None, found: float | None
+    size: float | None, stated: float | None, observed: float | None
 ) -> tuple[float | None, float | None]:
     if size is None:
-        if given is not None:
+        if stated is not None:
             raise InputError(
-                Given("correlation", given), " is that of queries in clusters: pass per_cluster= too."
+                Given("correlation", stated), " is that of queries in clusters: pass per_cluster= too."
             )
         return None, None
     if not inputs.finite(size, "per_cluster") >= 1:
         raise InputError(Given("per_cluster", size), " is not allowed: a cluster has at least one query.")
-    related = found if given is None else inputs.finite(given, "correlation")
+    related = observed if stated is None else inputs.finite(stated, "correlation")
     if related is None:
         raise InputError(
             "Queries in clusters are correlated: pass correlation=, or a comparison with clusters."
@@ -287,7 +275,11 @@ def _pilot(given: object, measure: str | Measure | None, level: float) -> _Pilot
             raise InputError(f"The deviation {given!r} is not allowed: it must be above 0, such as 0.2.")
         return _Pilot(float(given), None, "as stated")
     if isinstance(given, Scores):
-        return _of_one_system(given, measure, level)
+        # One system says how much scores vary; differences of two that correlate by a half vary as much.
+        name = measure if measure is not None else given.measures[0]
+        values, one = given[name], (parse(name) if isinstance(name, str) else name).definition
+        source = f"that of {name} over {counted(len(values), 'query')}, as if two systems correlated by 0.5"
+        return _varied(values[None], source, level, one.high - one.low)
     if isinstance(given, Mapping):
         from ranklens.comparison.compare import compare_scores
 
@@ -316,18 +308,15 @@ def _varied(
     differing: float = 1.0,
     clusters: Clusters | None = None,
 ) -> _Pilot:
-    deviation = _deviation(changes)
+    if changes.shape[1] < 2:
+        raise InputError(
+            "The pilot has one query: how much differences vary cannot be seen; pass at least two."
+        )
+    deviation = float(np.sqrt(changes.var(axis=1, ddof=1).mean()))
+    if not deviation:
+        raise InputError("In the pilot nothing varies from query to query, so it says nothing about others.")
     around = deviation_interval(changes, level=level, most=most, clusters=clusters)
     return _Pilot(deviation, around, source, differing)
-
-
-def _of_one_system(scores: Scores, measure: str | Measure | None, level: float) -> _Pilot:
-    """One system says how much scores vary; differences of two that correlate by a half vary as much."""
-    name = measure if measure is not None else scores.measures[0]
-    values = scores[name]
-    source = f"that of {name} over {counted(len(values), 'query')}, as if two systems correlated by 0.5"
-    known = (parse(name) if isinstance(name, str) else name).definition
-    return _varied(values[None], source, level, known.high - known.low)
 
 
 def _of_comparison(comparison: Comparison, measure: str | Measure | None, level: float) -> _Pilot:
@@ -342,39 +331,18 @@ def _of_comparison(comparison: Comparison, measure: str | Measure | None, level:
     rows = np.stack(changes)
     units = rows if part.clusters is None else part.clusters.sums(rows)
     bounds = part.quantity.test_bounds
-    found = _varied(
-        rows,
-        source,
-        level,
-        bounds.high - bounds.low,
-        differing=float(np.count_nonzero(units) / units.size),
-        clusters=part.clusters,
-    )._replace(
+    differing, width = float(np.count_nonzero(units) / units.size), bounds.high - bounds.low
+    pilot = _varied(rows, source, level, width, differing=differing, clusters=part.clusters)._replace(
         systems=len(comparison.systems),
         tests=1 if comparison.settings.correction == "none" else part.family.pairs,
         alpha=comparison.settings.alpha,
         binary=part.clusters is None and is_binary(part.values, *part.quantity.bounds),
     )
     if part.clusters is None:
-        return found
-    return found._replace(
-        correlation=_correlation(changes, part.clusters),
+        return pilot
+    correlations = np.array([intraclass_correlation(change, part.clusters) for change in changes])
+    defined = correlations[~np.isnan(correlations)]
+    return pilot._replace(
+        correlation=float(defined.mean()) if len(defined) else 1.0,
         per_cluster=float((part.clusters.sizes**2).sum() / part.clusters.n),
     )
-
-
-def _correlation(changes: Sequence[FloatArray], clusters: Clusters) -> float:
-    found = [intraclass_correlation(change, clusters) for change in changes]
-    known = [value for value in found if not np.isnan(value)]
-    return float(np.mean(known)) if known else 1.0
-
-
-def _deviation(changes: FloatArray) -> float:
-    if changes.shape[1] < 2:
-        raise InputError(
-            "The pilot has one query: how much differences vary cannot be seen; pass at least two."
-        )
-    found = float(np.sqrt(changes.var(axis=1, ddof=1).mean()))
-    if not found:
-        raise InputError("In the pilot nothing varies from query to query, so it says nothing about others.")
-    return found

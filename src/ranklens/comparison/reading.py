@@ -34,23 +34,23 @@ def from_json(text: str) -> Comparison:
     except ValueError as error:
         raise InputError(f"This comparison is not JSON: {error}.") from None
     check_comparison(content)
-    found = _compared(content)
-    _check_results(found, content)
-    return found
+    comparison = _compared(content)
+    _check_results(comparison, content)
+    return comparison
 
 
-def _check_results(found: Comparison, content: Mapping[str, Any]) -> None:
+def _check_results(comparison: Comparison, content: Mapping[str, Any]) -> None:
     """Whether measures, systems, sizes and means are those of the values."""
-    for place, (name, row) in enumerate(zip(found.measures, content["measures"], strict=True)):
-        for key, value in measure_row(found, name).items():
+    for place, (name, row) in enumerate(zip(comparison.measures, content["measures"], strict=True)):
+        for key, value in measure_row(comparison, name).items():
             if row[key] != value:
                 raise damaged(f"measures[{place}].{key} is {shown(row[key])} and must be {shown(value)}")
-    slices = [part.name for part in found.slices]
+    slices = [part.name for part in comparison.slices]
     if slices != [part["name"] for part in content["slices"]]:
         raise damaged(f"slices must be {several(slices) or 'empty'}, as slice_of has them")
-    if len(found.results) != len(content["results"]):
-        raise damaged(f"results has {len(content['results'])} rows and must have {len(found.results)}")
-    for place, (one, row) in enumerate(zip(found.results, content["results"], strict=True)):
+    if len(comparison.results) != len(content["results"]):
+        raise damaged(f"results has {len(content['results'])} rows and must have {len(comparison.results)}")
+    for place, (one, row) in enumerate(zip(comparison.results, content["results"], strict=True)):
         for key in ("measure", "system", "slice", "n"):
             if row[key] != getattr(one, key):
                 raise damaged(
@@ -61,8 +61,13 @@ def _check_results(found: Comparison, content: Mapping[str, Any]) -> None:
 
 def _compared(content: Mapping[str, Any]) -> Comparison:
     settings, measures = content["settings"], content["measures"]
-    found = compare_scores(
-        _systems(content),
+    systems: dict[str, Scores | Values] = {name: _values(content, name) for name in content["systems"]}
+    if content["applied"]:
+        scores = {name: scores_of(one) for name, one in of_comparison(content).items()}
+        if all(len(one.values) == len(measures) for one in scores.values()):
+            systems |= {name: one for name, one in scores.items() if name in content["applied"]}
+    comparison = compare_scores(
+        systems,
         [
             replace(parse(row["name"]), asked=row["asked"]) if is_measure(row["name"]) else row["name"]
             for row in measures
@@ -82,9 +87,9 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         by=content["slice_of"],
         rng=settings["seed"],
     )
-    aligned = replace(found.aligned, missing=content["missing"], left_out=content["left_out"])
+    aligned = replace(comparison.aligned, missing=content["missing"], left_out=content["left_out"])
     return replace(
-        found,
+        comparison,
         aligned=aligned,
         told=tuple(content["cautions"]),
         untold=tuple,
@@ -94,18 +99,6 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         teams=content["teams"],
         spent=content["spent"],
     )
-
-
-def _systems(content: Mapping[str, Any]) -> dict[str, Scores | Values]:
-    """Scores where RankLens made them, else values by query."""
-    if content["applied"]:
-        scores = {name: scores_of(one) for name, one in of_comparison(content).items()}
-        if all(len(one.values) == len(content["measures"]) for one in scores.values()):
-            return {
-                name: scores[name] if name in content["applied"] else _values(content, name)
-                for name in scores
-            }
-    return {name: _values(content, name) for name in content["systems"]}
 
 
 def _values(content: Mapping[str, Any], system: str) -> Values:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores, Values
 
 LEFT_OUT = "each query left out"
+_CHANGES_NO_VALUE = ("test", "correction")  # but possibly what follows from the values
 _MOST_MEANS = 6  # systems whose means are printed
 _MOST_PAIRS = 30  # whose queries are left out one by one
 
@@ -63,15 +64,23 @@ class Sensitivity:
 
     def sentence(self, measure: str) -> str:
         """Under how many settings the conclusion holds, and which ones change it."""
-        found, claim = self.of(measure), _claim(self.comparison, measure)
-        changed = [one.told for one in found if not one.holds]
-        idle = self.idle.get(self.comparison.shown(measure), 0)
+        from ranklens.comparison.wording import of_measure
+
+        comparison, settings = self.comparison, self.of(measure)
+        if len(comparison.systems) == 2 or comparison.baseline is not None:
+            claim = of_measure(comparison, measure).claim
+        else:
+            best, is_ahead = _leader(comparison, measure)
+            claim = f"{best} has the best mean, but is not shown to be better than all others"
+            claim = f"{best} is better than all others" if is_ahead else claim
+        if not settings:
+            return f"{claim}. No setting changes any value."
+        changed = [one.told for one in settings if not one.holds]
+        idle = self.idle.get(comparison.shown(measure), 0)
         rest = (
             f" {counted(idle, 'other setting')} {plural(idle, 'changes', 'change')} no value." if idle else ""
         )
-        if not found:
-            return f"{claim}. No setting changes any value."
-        held = f"holds under {len(found) - len(changed)} of {counted(len(found), 'setting')}"
+        held = f"holds under {len(settings) - len(changed)} of {counted(len(settings), 'setting')}"
         ends = f"; it changes with {several(changed, len(changed))}" if changed else ""
         return f"{claim}: this {held}{ends}.{rest}"
 
@@ -84,26 +93,16 @@ class Sensitivity:
         """One row per measure and setting: kind, n, best, tau, swaps, pairs_changed, holds, note."""
         import polars as pl
 
-        rows = [
-            (
-                *(one.measure, one.kind, one.setting, one.n, self._best(one)),
-                *(one.agreement.tau, one.agreement.swaps, one.pairs_changed, one.holds, one.note),
-            )
-            for one in self.outcomes
-        ]
-        kinds = {
-            "measure": pl.String,
-            "kind": pl.String,
-            "setting": pl.String,
-            "n": pl.Int64,
-            "best": pl.String,
-            "tau": pl.Float64,
-            "swaps": pl.Int64,
-            "pairs_changed": pl.Int64,
-            "holds": pl.Boolean,
-            "note": pl.String,
-        }
-        return pl.DataFrame(rows, schema=kinds, orient="row")
+        rows = []
+        for one in self.outcomes:
+            quantity, systems = self.comparison.quantity(one.measure), list(one.means)
+            best = systems[quantity.best_first(list(one.means.values()))[0]]
+            changes = (one.agreement.tau, one.agreement.swaps, one.pairs_changed, one.holds, one.note)
+            rows.append((one.measure, one.kind, one.setting, one.n, best, *changes))
+        names = ["measure", "kind", "setting", "n", "best", "tau", "swaps", "pairs_changed", "holds", "note"]
+        kinds: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.String)
+        kinds |= {"n": pl.Int64, "tau": pl.Float64, "swaps": pl.Int64, "pairs_changed": pl.Int64}
+        return pl.DataFrame(rows, schema=kinds | {"holds": pl.Boolean}, orient="row")
 
     def means_frame(self) -> pl.DataFrame:
         """One row per measure, setting and system: the mean there; the setting is null for the comparison as it was made."""
@@ -149,25 +148,21 @@ class Sensitivity:
     def _tested(self) -> list[str]:
         return [name for name in self.comparison.measures if self.comparison.quantity(name).is_tested]
 
-    def _best(self, one: SettingOutcome) -> str:
-        quantity, names = self.comparison.quantity(one.measure), list(one.means)
-        return names[quantity.best_first(list(one.means.values()))[0]]
-
     def _table(self, measure: str) -> Table:
-        found, ranked = self.comparison, self.comparison.ranked(measure)
+        comparison, ranked = self.comparison, self.comparison.ranked(measure)
         shown = ranked[:_MOST_MEANS]
-        own = {system: found.result(measure, system).mean for system in ranked}
-        rows = [["as compared", *(f"{own[s]:.4f}" for s in shown), str(len(found.query_ids)), "", "", "", ""]]
+        own = [f"{comparison.result(measure, system).mean:.4f}" for system in shown]
+        rows = [["as compared", *own, str(len(comparison.query_ids)), "", "", "", ""]]
         for one in self.of(measure):
             tau = "–" if one.agreement.tau is None else f"{one.agreement.tau:.3f}"
             numbers = [str(one.n), tau, str(one.agreement.swaps), str(one.pairs_changed)]
             means = [f"{one.means[s]:.4f}" for s in shown]
             rows.append([one.setting, *means, *numbers, "holds" if one.holds else "changes"])
         header = ["setting", *shown, "queries", "tau", "swaps", "pairs changed", "conclusion"]
-        more = (
+        note = (
             f"The means of the {_MOST_MEANS} best systems are shown; to_frame() and means_frame() have all."
         )
-        return Table(header, rows, more if len(ranked) > len(shown) else "", found.shown(measure))
+        return Table(header, rows, note if len(ranked) > len(shown) else "", comparison.shown(measure))
 
 
 def sensitivity(comparison: Comparison, progress: Callable[[Iterable[Any]], Iterable[Any]]) -> Sensitivity:
@@ -183,20 +178,23 @@ def sensitivity(comparison: Comparison, progress: Callable[[Iterable[Any]], Iter
         for measure, name in other.names.items():
             if not comparison.quantity(measure).is_tested:
                 continue
-            if compared is None or _changes_nothing(comparison, measure, compared, name, other):
+            is_idle = compared is None
+            if compared is not None and other.kind not in _CHANGES_NO_VALUE:
+                before, after = comparison.aligned.by_query_id(), compared.aligned.by_query_id()
+                is_idle = np.array_equal(before.values[measure], after.values[name])
+            if compared is None or is_idle:
                 idle[comparison.shown(measure)] = idle.get(comparison.shown(measure), 0) + 1
             else:
                 outcomes.append(_outcome(comparison, measure, compared, name, other))
-    outcomes += [
-        _left_out(comparison, name) for name in comparison.measures if comparison.quantity(name).is_tested
-    ]
+    tested = [name for name in comparison.measures if comparison.quantity(name).is_tested]
+    outcomes += [_left_out(comparison, name) for name in tested]
     places = {comparison.shown(name): place for place, name in enumerate(comparison.measures)}
     return Sensitivity(comparison, tuple(sorted(outcomes, key=lambda one: places[one.measure])), idle)
 
 
 def _has_the_same_values(comparison: Comparison, other: Alternative) -> bool:
     """Whether every query has the values it had, so that there is nothing to compare; a test or correction changes what follows."""
-    if other.kind in ("test", "correction") or {*other.scores} != {*comparison.systems}:
+    if other.kind in _CHANGES_NO_VALUE or {*other.scores} != {*comparison.systems}:
         return False
     for system, scores in other.scores.items():
         own = comparison.scores[system]
@@ -213,10 +211,8 @@ def _compared(comparison: Comparison, other: Alternative) -> Comparison:
     values = {system: comparison.aligned.of(system) for system in comparison.systems}
     given: Mapping[str, Scores | Values] = other.scores or values
     missing = next((one.policy.missing for one in other.scores.values()), None)
-    clusters, queries = (
-        comparison.cluster_of,
-        {query for one in other.scores.values() for query in one.queries},
-    )
+    clusters = comparison.cluster_of
+    queries = {query for one in other.scores.values() for query in one.queries}
     if clusters is not None and queries:
         clusters = {query: cluster for query, cluster in clusters.items() if query in queries}
     return compare_scores(
@@ -235,17 +231,6 @@ def _compared(comparison: Comparison, other: Alternative) -> Comparison:
     )
 
 
-def _changes_nothing(
-    comparison: Comparison, measure: str, compared: Comparison, name: str, other: Alternative
-) -> bool:
-    """A test or correction changes no value, but may change what follows."""
-    if other.kind in ("test", "correction"):
-        return False
-    before = comparison.aligned.by_query_id().values[measure]
-    after = compared.aligned.by_query_id().values[name]
-    return before.shape == after.shape and np.array_equal(before, after)
-
-
 def _outcome(
     comparison: Comparison, measure: str, compared: Comparison, name: str, other: Alternative
 ) -> SettingOutcome:
@@ -254,27 +239,21 @@ def _outcome(
     odd = before.ahead != after.ahead[np.ix_(rows, rows)]
     changed = int(np.triu(odd | odd.T).sum())
     means = {system: after.means[row] for system, row in zip(before.systems, rows, strict=True)}
-    own = before.means
+    # A reader has to know that queries no longer have a relevant document.
+    empty = max((one.applied.empty for one in other.scores.values()), default=0)
+    was_empty = max((one.applied.empty for one in comparison.scores.values()), default=0)
+    note = f"{counted(empty, 'query')} {plural(empty, 'has', 'have')} no relevant document"
     return SettingOutcome(
         comparison.shown(measure),
         other.kind,
         other.setting,
         len(compared.query_ids),
         means,
-        agreement(own, list(means.values())),
+        agreement(before.means, list(means.values())),
         changed,
         _facts(comparison, measure) == _facts(compared, name),
-        _note(comparison, other),
+        note if empty > was_empty else "",
     )
-
-
-def _note(comparison: Comparison, other: Alternative) -> str:
-    """What a reader has to know of the setting: queries that no longer have a relevant document."""
-    empty = max((one.applied.empty for one in other.scores.values()), default=0)
-    before = max((one.applied.empty for one in comparison.scores.values()), default=0)
-    if empty <= before:
-        return ""
-    return f"{counted(empty, 'query')} {plural(empty, 'has', 'have')} no relevant document"
 
 
 def _facts(comparison: Comparison, measure: str) -> object:
@@ -290,59 +269,39 @@ def _leader(comparison: Comparison, measure: str) -> tuple[str, bool]:
     return part.systems[part.order[0]], int(part.ahead[part.order[0]].sum()) == len(part.systems) - 1
 
 
-def _claim(comparison: Comparison, measure: str) -> str:
-    """The conclusion whose survival is counted."""
-    from ranklens.comparison.wording import of_measure
-
-    if len(comparison.systems) == 2 or comparison.baseline is not None:
-        return of_measure(comparison, measure).claim
-    best, ahead = _leader(comparison, measure)
-    return (
-        f"{best} is better than all others"
-        if ahead
-        else f"{best} has the best mean, but is not shown to be better than all others"
-    )
-
-
 def _left_out(comparison: Comparison, measure: str) -> SettingOutcome:
     """Every query left out in turn: the least agreement, and the queries without which the conclusion changes."""
-    pairs, together = _decisive(comparison, measure)
+    best, *others = comparison.ranked(measure)
+    different = comparison.told_apart(measure, best)
+    rivals = [system for system in others if system not in different]
+    pairs = [(system, best) for system in rivals or others]
+    if comparison.baseline is not None:
+        pairs = [(comparison.baseline, one) for one in (best, *others) if one != comparison.baseline]
+    pairs = pairs[:_MOST_PAIRS] if len(comparison.query_ids) > 2 else []
     frames = [influence_frame(comparison, measure, a, b).filter("verdict_changes") for a, b in pairs]
-    found = [set(frame["query"].to_list()) for frame in frames]
-    deciding = (set.intersection if together else set.union)(*found) if found else set()
-    changed = sum(map(bool, found))
+    changing = [set(frame["query"].to_list()) for frame in frames]
+    # A leader stops being one of several equals only where all of its rivals fall behind.
+    is_joint = bool(rivals) and comparison.baseline is None
+    deciding = (set.intersection if is_joint else set.union)(*changing) if changing else set()
     quantity = comparison.quantity(measure)
     worst, leaders = worst_agreement(
         quantity.for_tests(comparison.values(measure)), quantity.better == "lower"
     )
-    best = comparison.systems.index(comparison.ranked(measure)[0])
-    turned = [query for query, leader in zip(comparison.query_ids, leaders, strict=True) if leader != best]
     if len(comparison.systems) > 2 and comparison.baseline is None:
-        deciding.update(turned)
+        own = comparison.systems.index(best)
+        deciding |= {
+            query for query, leader in zip(comparison.query_ids, leaders, strict=True) if leader != own
+        }
     note = f"without {several([query for query in comparison.query_ids if query in deciding], 3)}"
     means = {system: comparison.result(measure, system).mean for system in comparison.systems}
-    n = len(comparison.query_ids) - 1
     return SettingOutcome(
         comparison.shown(measure),
         "queries",
         LEFT_OUT,
-        n,
+        len(comparison.query_ids) - 1,
         means,
         worst,
-        changed,
+        sum(map(bool, changing)),
         not deciding,
         note if deciding else "",
     )
-
-
-def _decisive(comparison: Comparison, measure: str) -> tuple[list[tuple[str, str]], bool]:
-    """The pairs that the conclusion rests on, and whether it changes only if all of them do."""
-    best, *others = comparison.ranked(measure)
-    if len(comparison.query_ids) < 3:
-        return [], False
-    if comparison.baseline is not None:
-        others = [system for system in (best, *others) if system != comparison.baseline]
-        return [(comparison.baseline, system) for system in others[:_MOST_PAIRS]], False
-    different = comparison.told_apart(measure, best)
-    rivals = [system for system in others if system not in different]
-    return [(system, best) for system in (rivals or others)[:_MOST_PAIRS]], bool(rivals)

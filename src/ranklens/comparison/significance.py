@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,17 +31,24 @@ def contrasts(
     unjudged: Unjudged | None = None,
 ) -> dict[str | None, list[Contrasts]]:
     """Test all pairs, or all with the baseline, in each part of the queries; correct over all tests of a family."""
-    first, second = _pairs(systems, settings.baseline)
+    if settings.baseline is None:
+        first, second = np.triu_indices(len(systems), 1)
+    else:
+        base = systems.index(settings.baseline)
+        second = np.delete(np.arange(len(systems)), base)
+        first = np.full_like(second, base)
     tested = [quantity for quantity in quantities if quantity.is_tested]
     measures = len(tested) if settings.family == "all" else 1
     family = Family(len(systems), len(first) * len(parts) * measures, len(parts), measures)
-    done = [
-        _done(quantity, [values[quantity.name] for values in parts.values()], settings, clusters)
-        for quantity in tested
-    ]
+    done = [MAX_T if settings.is_joint else settings.test] * len(tested)
+    if settings.is_default and settings.test == DEFAULT_TEST and not settings.is_joint and not clusters:
+        for i, quantity in enumerate(tested):
+            if all(is_binary(values[quantity.name], *quantity.bounds) for values in parts.values()):
+                done[i] = BINARY_TEST
+    groups = {name: (clusters or {}).get(name) for name in parts}
     units = {
         name: [
-            independent_values(quantity.for_tests(values[quantity.name]), (clusters or {}).get(name), test)
+            independent_values(quantity.for_tests(values[quantity.name]), groups[name], test)
             for quantity, test in zip(tested, done, strict=True)
         ]
         for name, values in parts.items()
@@ -49,23 +57,29 @@ def contrasts(
     reach = [np.inf if clusters else one.test_bounds.high - one.test_bounds.low for one in tested]
     joint = _joint(units, reach, first, second, settings, len(parts) * measures)
     adjusted = [[one.adjusted_p for one in part] for part in joint] or _adjusted(p_values, settings)
-    found: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
+    by_part: dict[str | None, list[Contrasts]] = {name: [] for name in parts}
     for place, (name, values) in enumerate(parts.items()):
+        own_clusters = groups[name]
+        count = None if own_clusters is None else len(own_clusters)
         for i, quantity in enumerate(tested):
-            numbers, corrected = values[quantity.name], adjusted[place][i]
+            corrected = adjusted[place][i]
             is_small = corrected <= settings.alpha
             is_small &= _speaks_for_the_better_mean(units[name][i], first, second, done[i], is_small)
-            p = p_values[place][i]
-            together = joint[place][i] if joint else None
-            belonging = (clusters or {}).get(name)
-            count = None if belonging is None else len(belonging)
-            terms = HowTested(quantity, settings, family, done[i], unjudged, count)
-            found[name].append(
-                Contrasts(
-                    terms, systems, numbers, name, first, second, p, corrected, is_small, belonging, together
-                )
+            contrasts_of_measure = Contrasts(
+                terms=HowTested(quantity, settings, family, done[i], unjudged, count),
+                systems=systems,
+                values=values[quantity.name],
+                part=name,
+                first=first,
+                second=second,
+                p_values=p_values[place][i],
+                adjusted=corrected,
+                significant=is_small,
+                clusters=own_clusters,
+                joint=joint[place][i] if joint else None,
             )
-    return with_decisions(found, settings, _adjusted)
+            by_part[name].append(contrasts_of_measure)
+    return with_decisions(by_part, settings, _adjusted)
 
 
 def independent_values(values: FloatArray, clusters: Clusters | None, test: str) -> FloatArray:
@@ -87,39 +101,13 @@ def _joint(
     fewest = min((values.shape[1] for part in units.values() for values in part), default=0)
     if not settings.is_joint or fewest < 2 or not len(first):
         return []
-    how: dict[str, Any] = {"level": settings.level, "parts": families, "rng": settings.seed}
+    joint_intervals = partial(
+        simultaneous, first=first, second=second, level=settings.level, parts=families, rng=settings.seed
+    )
     return [
-        [
-            simultaneous(values, first, second, reach=most, **how)
-            for values, most in zip(part, reach, strict=True)
-        ]
+        [joint_intervals(values, reach=most) for values, most in zip(part, reach, strict=True)]
         for part in units.values()
     ]
-
-
-def _done(
-    quantity: Quantity,
-    values: Sequence[FloatArray],
-    settings: Settings,
-    clusters: Mapping[str | None, Clusters] | None,
-) -> str:
-    """The test that is done: by default, values that are 0 or 1 get McNemar's with mid-p, which finds more than randomisation."""
-    if settings.is_joint:
-        return MAX_T
-    if clusters or not settings.is_default:
-        return settings.test
-    if settings.test == DEFAULT_TEST and all(is_binary(part, *quantity.bounds) for part in values):
-        return BINARY_TEST
-    return settings.test
-
-
-def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[IntArray, IntArray]:
-    if baseline is None:
-        first, second = np.triu_indices(len(systems), 1)
-        return first, second
-    base = systems.index(baseline)
-    others = np.delete(np.arange(len(systems)), base)
-    return np.full(len(others), base), others
 
 
 def _p_values(
@@ -176,12 +164,12 @@ def _adjusted(p_values: Sequence[Sequence[FloatArray]], settings: Settings) -> l
         others = parts * (measures if settings.family == "all" else 1)
         return [[np.minimum(p * others, 1.0) for p in part] for part in p_values]
     together = [[i] for i in range(measures)] if settings.family == "measure" else [list(range(measures))]
-    found: list[list[FloatArray]] = [[np.zeros(0)] * measures for _ in p_values]
+    adjusted: list[list[FloatArray]] = [[np.zeros(0)] * measures for _ in p_values]
     for family in filter(None, together):
         cells = [(part, i) for part in range(parts) for i in family]
         corrected = adjust(
             np.concatenate([p_values[part][i] for part, i in cells]), method=settings.correction
         )
         for (part, i), p in zip(cells, np.split(corrected, len(cells)), strict=True):
-            found[part][i] = p
-    return found
+            adjusted[part][i] = p
+    return adjusted

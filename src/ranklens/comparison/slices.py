@@ -24,34 +24,33 @@ def slices_of(by: object, queries: object, ids: Sequence[str], *, what: str = "b
     {'q1': 'how', 'q2': '(none)'}
     """
     if isinstance(by, Mapping):
-        found = {str(query): value for query, value in by.items()}
+        value_of = {str(query): value for query, value in by.items()}
     elif isinstance(by, str):
         if queries is None:
             raise InputError(
                 f"{what}={by!r} names a column, but no table was given. Pass queries=…, or {what}={{query: value}}."
             )
-        found = _column(by, read_rows(queries))
+        value_of = values_of(by, queries)
     else:
         raise InputError(
             f"{what} is {words.kind(by)}; pass the name of a column of queries=…, or {{query: value}}."
         )
-    named = {query: _name(found.get(query), what) for query in ids}
-    if all(name == NONE for name in named.values()):
-        example = next(iter(found), None)
-        raise InputError(
-            f"{what}: none of the queries (the first is {ids[0]!r}) has a {'slice' if what == 'by' else 'cluster'}"
-            + (
-                "."
-                if example is None
-                else f"; there is one for {example!r}. Do the query ids have the same format?"
+    kind, named = "slice" if what == "by" else "cluster", {}
+    for query in ids:
+        value = value_of.get(query)
+        if isinstance(value, (list, tuple, dict, set)):
+            raise InputError(
+                f"{what}: {value!r} is not a {kind}; each query belongs to one, named by a text or a number."
             )
+        is_empty = value is None or value == "" or value != value  # noqa: PLR0124  NaN
+        named[query] = NONE if is_empty else str(value)
+    if all(name == NONE for name in named.values()):
+        hint = "".join(
+            f"; there is one for {example!r}. Do the query ids have the same format?"
+            for example in [*value_of][:1]
         )
+        raise InputError(f"{what}: none of the queries (the first is {ids[0]!r}) has a {kind}{hint or '.'}")
     return named
-
-
-def values_of(column: str, queries: object) -> dict[str, object]:
-    """A column of a table of queries, by query."""
-    return _column(column, read_rows(queries))
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -70,17 +69,9 @@ def _number(name: str) -> float:
         return float("inf")
 
 
-def _name(value: object, what: str) -> str:
-    if value is None or value == "" or value != value:  # noqa: PLR0124  NaN
-        return NONE
-    if isinstance(value, (list, tuple, dict, set)):
-        raise InputError(
-            f"{what}: {value!r} is not a {'slice' if what == 'by' else 'cluster'}; each query belongs to one, named by a text or a number."
-        )
-    return str(value)
-
-
-def _column(name: str, rows: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def values_of(name: str, queries: object) -> dict[str, object]:
+    """A column of a table of queries, by query."""
+    rows = read_rows(queries)
     columns = list(dict.fromkeys(column for row in rows for column in _flat(row)))
     key = next((column for column in _ID_NAMES if column in columns and column != name), None)
     if key is None:

@@ -55,7 +55,9 @@ def printout(comparison: Comparison, *, intervals: bool = True) -> Printout:
     if comparison.macro_pairs:
         parts.append(macro_pairs(comparison))
     if not intervals:
-        parts = [_without(part, _interval_header(comparison)) for part in parts if isinstance(part, Table)]
+        around = _interval_header(comparison)
+        tables = [part for part in parts if isinstance(part, Table)]
+        parts = [_keep(one, [i for i, name in enumerate(one.header) if name != around]) for one in tables]
     shown = comparison.shown
     said = [
         (shown(name), wording.of_measure(comparison, name, intervals=intervals).text)
@@ -80,7 +82,13 @@ def leaders(comparison: Comparison) -> Table:
     rows = []
     for name in comparison.measures:
         ranked = comparison.ranked(name)
-        behind = _behind(comparison, name, ranked)
+        if not is_rated(comparison, name):
+            behind = {*ranked}
+        elif comparison.baseline is None:
+            behind = comparison.told_apart(name, ranked[0])
+        else:
+            means = {system: comparison.result(name, system).mean for system in ranked}
+            behind = {system for system in ranked if means[system] != means[ranked[0]]}
         for i, system in enumerate(ranked[:MOST_SYSTEMS]):
             numbers = _numbers(comparison, comparison.result(name, system), strong=system not in behind)
             rows.append([comparison.shown(name) if i == 0 else "", system, *numbers])
@@ -88,16 +96,6 @@ def leaders(comparison: Comparison) -> Table:
             rows.append(["", f"… {len(ranked) - MOST_SYSTEMS:,} more", "", "", ""])
     header = ["measure", "system", "mean", _interval_header(comparison), "group"]
     return _without_empty(Table(header, rows, left=2))
-
-
-def _behind(comparison: Comparison, measure: str, ranked: Sequence[str]) -> set[str]:
-    """The systems that are not bold."""
-    if not is_rated(comparison, measure):
-        return set(ranked)
-    if comparison.baseline is None:
-        return comparison.told_apart(measure, ranked[0])
-    mean = {system: comparison.result(measure, system).mean for system in ranked}
-    return {system for system in ranked if mean[system] != mean[ranked[0]]}
 
 
 def is_rated(comparison: Comparison, measure: str) -> bool:
@@ -115,14 +113,18 @@ def pairs(comparison: Comparison) -> Table:
         shown = _pairs_to_show(comparison, name)
         tested = comparison.contrasts(name)
         hidden += len(tested) - len(shown)
-        label_of = comparison.shown(name)
-        rows += [[label_of if i == 0 else "", *_pair(comparison, pair)] for i, pair in enumerate(shown)]
-    corrected = CORRECTIONS_BY_NAME[comparison.correction].words
-    if comparison.settings.is_joint:
-        corrected = "max-t"
-    is_plain = (
-        comparison.settings.is_of_all_pairs or not corrected or comparison.pairs.parts[0].family.pairs < 2
-    )
+        for i, pair in enumerate(shown):
+            size, around = _sizes(pair, tested.quantity)
+            chance, counts = (
+                p_cell(pair.adjusted_p, comparison.alpha),
+                f"{pair.wins}/{pair.ties}/{pair.losses}",
+            )
+            word = wording.in_a_word(pair, tested.quantity) + (", open" if pair.is_open else "")
+            label = comparison.shown(name) if i == 0 else ""
+            rows.append([label, f"{pair.b} vs {pair.a}", size, around, chance, counts, word])
+    settings = comparison.settings
+    corrected = "max-t" if settings.is_joint else CORRECTIONS_BY_NAME[settings.correction].words
+    is_plain = settings.is_of_all_pairs or not corrected or comparison.pairs.parts[0].family.pairs < 2
     chance = "p" if is_plain else f"p ({corrected})"
     header = ["measure", "pair", "difference", _interval_header(comparison), chance, "win/tie/loss", ""]
     return Table(header, rows, left=2, note=_not_shown(hidden))
@@ -136,27 +138,18 @@ def effects(comparison: Comparison) -> Table:
     """One row per measure and pair that :func:`pairs` shows: how large the difference is, standardised and in queries."""
     rows, hidden = [], 0
     for name in comparison.measures:
-        if comparison.quantity(name).is_tested:
-            shown = _pairs_to_show(comparison, name)
-            hidden += len(comparison.contrasts(name)) - len(shown)
-            rows += [
-                [comparison.shown(name) if i == 0 else "", *_effect(pair)] for i, pair in enumerate(shown)
-            ]
+        if not comparison.quantity(name).is_tested:
+            continue
+        shown = _pairs_to_show(comparison, name)
+        hidden += len(comparison.contrasts(name)) - len(shown)
+        for i, pair in enumerate(shown):
+            one, label = pair.effect, comparison.shown(name) if i == 0 else ""
+            g = [f"{one.hedges_g:+.2f}", _short(one.hedges_g_interval)]
+            probability = [f"{one.probability:.2f}", _short(one.probability_interval)]
+            rows.append([label, f"{pair.b} vs {pair.a}", f"{one.cohen_dz:+.2f}", *g, *probability])
     around = _interval_header(comparison)
     header = ["measure", "pair", "dz", "g", around, "P(better)", around]
     return Table(header, rows, left=2, note="\n".join(filter(None, [_EFFECTS, _not_shown(hidden)])))
-
-
-def _effect(pair: PairResult) -> list[str]:
-    found = pair.effect
-    return [
-        f"{pair.b} vs {pair.a}",
-        f"{found.cohen_dz:+.2f}",
-        f"{found.hedges_g:+.2f}",
-        _short(found.hedges_g_interval),
-        f"{found.probability:.2f}",
-        _short(found.probability_interval),
-    ]
 
 
 def _short(around: Interval) -> str:
@@ -168,11 +161,13 @@ def slices(comparison: Comparison) -> Table:
     rows = []
     for name in comparison.measures:
         parts = [*(part.results for part in comparison.slices), comparison.macro]
-        found = [_slice_rows(comparison, [r for r in results if r.measure == name]) for results in parts]
-        shown = [row for part in found for row in part][:MOST_ROWS]
+        every = [
+            row for one in parts for row in _slice_rows(comparison, [r for r in one if r.measure == name])
+        ]
+        shown = every[:MOST_ROWS]
         rows += [[comparison.shown(name) if i == 0 else "", *row] for i, row in enumerate(shown)]
-        if (hidden := sum(map(len, found)) - len(shown)) > 0:
-            rows.append(["", f"… {hidden:,} more rows", *[""] * 5])
+        if len(every) > len(shown):
+            rows.append(["", f"… {len(every) - len(shown):,} more rows", *[""] * 5])
     header = ["measure", "slice", "system", "queries", "mean", _interval_header(comparison), "group"]
     return _without_empty(Table(header, rows, left=3))
 
@@ -181,20 +176,17 @@ def macro_pairs(comparison: Comparison) -> Table:
     """One row per measure and pair: the difference of their macro-averages, the most certain first."""
     rows: list[list[str]] = []
     for name in comparison.measures:
-        found = sorted((p for p in comparison.macro_pairs if p.measure == name), key=lambda p: p.p_value)
-        shown = [_macro_row(comparison, pair) for pair in found[:MOST_PAIRS]]
-        rows += [[comparison.shown(name) if i == 0 else "", *row] for i, row in enumerate(shown)]
+        quantity = comparison.quantity(name)
+        tested = sorted((p for p in comparison.macro_pairs if p.measure == name), key=lambda p: p.p_value)
+        for i, pair in enumerate(tested[:MOST_PAIRS]):
+            size, around = _sizes(pair, quantity)
+            word = wording.direction(pair.difference, quantity) if pair.significant else "not significant"
+            label, p = comparison.shown(name) if i == 0 else "", p_cell(pair.adjusted_p, comparison.alpha)
+            rows.append([label, f"{pair.b} vs {pair.a}", size, around, p, word])
     corrected = CORRECTIONS_BY_NAME[comparison.correction].words
     chance = f"p ({corrected})" if corrected and len(comparison.slices[0].pairs.parts[0]) > 1 else "p"
     header = ["measure", "macro-average", "difference", _interval_header(comparison), chance, ""]
     return Table(header, rows, left=2)
-
-
-def _macro_row(comparison: Comparison, pair: MacroPair) -> list[str]:
-    quantity = comparison.quantity(pair.measure)
-    size, around = _sizes(pair, quantity)
-    word = wording.direction(pair.difference, quantity) if pair.significant else "not significant"
-    return [f"{pair.b} vs {pair.a}", size, around, p_cell(pair.adjusted_p, comparison.alpha), word]
 
 
 def queries(
@@ -206,23 +198,15 @@ def queries(
     texts: Mapping[str, str] | None = None,
 ) -> Table:
     """The queries with the largest differences, from the largest loss of b to its largest gain; with texts, if given."""
-    found = comparison.queries(measure, a, b)
-    found = found.drop("question", strict=False)
+    frame = comparison.queries(measure, a, b).drop("question", strict=False)
     texts = {**comparison.texts, **(texts or {})}
-    largest = sorted(found.rows(), key=lambda row: -abs(row[3]))[:most]
-    rows = [
-        [
-            row[0],
-            *([shortened(texts.get(row[0], ""), _WIDEST_TEXT)] if texts else []),
-            f"{row[1]:.4f}",
-            f"{row[2]:.4f}",
-            f"{row[3]:+.4f}",
-            *row[4:],
-        ]
-        for row in sorted(largest, key=lambda row: row[3])
-    ]
-    title = f"{comparison.shown(measure)}: the {len(rows):,} queries of {len(found):,} that differ most"
-    header = [found.columns[0], *(["question"] if texts else []), *found.columns[1:]]
+    largest = sorted(frame.rows(), key=lambda row: -abs(row[3]))[:most]
+    rows = []
+    for query, first, second, change, *rest in sorted(largest, key=lambda row: row[3]):
+        question = [shortened(texts.get(query, ""), _WIDEST_TEXT)] if texts else []
+        rows.append([query, *question, f"{first:.4f}", f"{second:.4f}", f"{change:+.4f}", *rest])
+    title = f"{comparison.shown(measure)}: the {len(rows):,} queries of {len(frame):,} that differ most"
+    header = [frame.columns[0], *(["question"] if texts else []), *frame.columns[1:]]
     return Table(header, rows, title=title, left=2 if texts else 1)
 
 
@@ -230,20 +214,15 @@ def documents(
     comparison: Comparison, query: str, a: str | None, b: str | None, text: str | None = None
 ) -> Table:
     """Two rankings of a query side by side."""
-    found = comparison.documents(query, a, b).drop("question", strict=False)
+    frame = comparison.documents(query, a, b).drop("question", strict=False)
     text = text or comparison.texts.get(query)
-    rows = [
-        [
-            doc,
-            "" if grade is None else f"{grade:g}",
-            *("" if rank is None else f"{rank:,}" for rank in ranks),
-            change,
-        ]
-        for doc, grade, *ranks, change in found.iter_rows()
-    ]
+    rows = []
+    for doc, grade, *ranks, change in frame.iter_rows():
+        places = ["" if rank is None else f"{rank:,}" for rank in ranks]
+        rows.append([doc, "" if grade is None else f"{grade:g}", *places, change])
     asked = f" ({shortened(text, None)})" if text else ""
     title = f"Query {query}{asked}: the first documents of both, and relevant ones missed"
-    return Table(found.columns, rows, title=title)
+    return Table(frame.columns, rows, title=title)
 
 
 def method(comparison: Comparison) -> str:
@@ -252,12 +231,10 @@ def method(comparison: Comparison) -> str:
     by_test: dict[str, list[Contrasts]] = {}
     for part in comparison.pairs.parts:
         by_test.setdefault(part.terms.done, []).append(part)
-    texts = [_test(test, parts) for test, parts in by_test.items()]
-    if len(texts) > 1:
-        names = [
-            several([comparison.shown(part.quantity.name) for part in parts]) for parts in by_test.values()
-        ]
-        texts = [f"{text} for {measures}" for text, measures in zip(texts, names, strict=True)]
+    texts = []
+    for test, parts in by_test.items():
+        names = several([comparison.shown(part.quantity.name) for part in parts])
+        texts.append(_test(test, parts) + (f" for {names}" if len(by_test) > 1 else ""))
     n = f"n = {len(comparison.query_ids):,}"
     if clusters := comparison.pairs.parts[0].terms.clusters:
         n += f" queries in {counted(clusters, 'cluster')}"
@@ -265,6 +242,7 @@ def method(comparison: Comparison) -> str:
 
 
 def _test(test: str, parts: Sequence[Contrasts]) -> str:
+    """The test in words, and how much was resampled."""
     text, settings = SIGNIFICANCE_TESTS[test].words, parts[0].settings
     if any(part.clusters is not None for part in parts):
         text += " by cluster"
@@ -296,15 +274,21 @@ def _intervals(comparison: Comparison) -> str:
 
 def note(comparison: Comparison, *, parameters: bool = True) -> list[str]:
     """What was averaged over, with the ``parameters`` of measures, what retrievers answered, and how differences were tested."""
-    lines = [*_described(comparison, parameters=parameters), *_answered(comparison)]
+    lines = []
+    if comparison.aligned.left_out:
+        n = counted(len(comparison.query_ids), "query")
+        lines.append(f"{n} compared, which all systems have; means are over these.")
+    # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
+    done = "evaluated" if comparison.aligned.left_out else "averaged"
+    as_given = f"{counted(len(comparison.query_ids), 'query')} averaged", "values as given"
+    described: dict[str, tuple[str, ...]] = dict.fromkeys(comparison.systems, as_given)
+    for system, scores in comparison.scores.items():
+        described[system] = (*details(scores.account(), scores.measures, done=done, parameters=parameters),)
+    lines += [*said_once(described, MOST_NOTES), *_answered(comparison)]
     if len(comparison.pairs):
-        text = method(comparison)
-        has_letters = any(result.group for result in comparison.results)
-        grouped = (
-            " Systems that share a group letter do not differ significantly."
-            if has_letters
-            else only_with_baseline(comparison)
-        )
+        text, grouped = method(comparison), only_with_baseline(comparison)
+        if any(result.group for result in comparison.results):
+            grouped = " Systems that share a group letter do not differ significantly."
         lines.append(
             f"{text[0].upper()}{text[1:]}, alpha = {comparison.alpha:g}, seed {comparison.seed}.{grouped} {_intervals(comparison)}"
         )
@@ -325,15 +309,16 @@ def methods_of_tests(comparison: Comparison) -> list[str]:
     tests = method(comparison)
     is_named_after_someone = tests.partition(" ")[0].endswith("'s")
     text = f"Differences were tested with {'' if is_named_after_someone else 'the '}{tests} (alpha = {comparison.alpha:g})."
-    binary = [
-        part for part in comparison.pairs.parts if part.terms.done == BINARY_TEST and part.settings.is_default
-    ]
-    if binary:
-        names = several([part.quantity.name for part in binary])
+    was_replaced = [part for part in comparison.pairs.parts if part.terms.done == BINARY_TEST]
+    if was_replaced and comparison.pairs.parts[0].settings.is_default:
+        names = several([part.quantity.name for part in was_replaced])
         text += (
             f" McNemar's test replaces the default randomisation test where all values are 0 or 1 ({names})."
         )
-    text = " ".join([text, *_replaced(comparison)])
+    if comparison.settings.is_default:
+        asked = replace(comparison.settings, test=Settings.test)
+        in_slices = (part for one in comparison.slices for part in one.pairs.parts)
+        text = " ".join([text, *replaced(asked, [*comparison.pairs.parts, *in_slices], advice=False)])
     intervals = f"{100 * comparison.level:.4g}% intervals{_intervals(comparison).removeprefix('Intervals')}"
     said = [text, only_with_baseline(comparison).strip(), intervals]
     said += [_margins(comparison)] if comparison.settings.margins else []
@@ -341,15 +326,6 @@ def methods_of_tests(comparison: Comparison) -> list[str]:
     if comparison.primary is not None and len(comparison.pairs.parts) > 1:
         said.append(f"{comparison.primary} is the primary measure; recommendations rest on it alone.")
     return [sentence for sentence in said if sentence]
-
-
-def _replaced(comparison: Comparison) -> list[str]:
-    """Why a test was done in place of the default one."""
-    if not comparison.settings.is_default:
-        return []
-    asked = replace(comparison.settings, test=Settings.test)
-    in_slices = (part for one in comparison.slices for part in one.pairs.parts)
-    return [*replaced(asked, [*comparison.pairs.parts, *in_slices], advice=False)]
 
 
 def _of_slices(comparison: Comparison) -> list[str]:
@@ -366,9 +342,9 @@ def _margins(comparison: Comparison) -> str:
     by_margin: dict[str, list[str]] = {}
     for name, margin in comparison.settings.margins.items():
         by_margin.setdefault(str(margin), []).append(comparison.shown(name))
-    told = [f"{margin} for {several(names)}" for margin, names in by_margin.items()]
+    each = [f"{margin} for {several(names)}" for margin, names in by_margin.items()]
     return (
-        f"Margin: {'; '.join(told)}. Two one-sided tests, of which each takes the larger p-value of Student's t and of the bound of "
+        f"Margin: {'; '.join(each)}. Two one-sided tests, of which each takes the larger p-value of Student's t and of the bound of "
         "Fay and Feuer (1997) for skewed differences, corrected for the number of pairs, decide whether a system is no worse or equivalent."
     )
 
@@ -400,43 +376,19 @@ def _corrected(comparison: Comparison, family: Family) -> str:
     return f", {said}{', not corrected over measures' if is_each else ''}"
 
 
-def _described(comparison: Comparison, *, parameters: bool) -> list[str]:
-    """What was evaluated for each system, once for those that share it; what all share is said once."""
-    lines = []
-    if comparison.aligned.left_out:
-        n = counted(len(comparison.query_ids), "query")
-        lines.append(f"{n} compared, which all systems have; means are over these.")
-    found = {name: _evaluated(comparison, name, parameters=parameters) for name in comparison.systems}
-    return [*lines, *said_once(found, MOST_NOTES)]
-
-
-def _evaluated(comparison: Comparison, system: str, *, parameters: bool) -> tuple[str, ...]:
-    """What a system's means are over, and what was decided on the way."""
-    scores = comparison.scores.get(system)
-    if scores is None:
-        return (f"{counted(len(comparison.query_ids), 'query')} averaged", "values as given")
-    # The mean of a system is over the queries that all have, which can be fewer than it was evaluated on.
-    done = "evaluated" if comparison.aligned.left_out else "averaged"
-    return tuple(details(scores.account(), scores.measures, done=done, parameters=parameters))
-
-
 def _answered(comparison: Comparison) -> list[str]:
-    """The status of the queries where retrievers were run, once for those that share it."""
+    """Where retrievers were run: the status of the queries, once for systems that share it, then tokens and cost."""
     lines: dict[str, list[str]] = {}
     for system, counts in (comparison.status or {}).items():
         text = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         lines.setdefault(text, []).append(system)
     answers = [f"Answers of {several(systems)}: {text}." for text, systems in lines.items()]
-    return [*answers, *_spent(comparison)]
-
-
-def _spent(comparison: Comparison) -> list[str]:
-    """Tokens and cost in all, the least first."""
-    told = {what: sorted(sums.items(), key=lambda item: item[1]) for what, sums in comparison.spent.items()}
-    return [
-        f"{what.capitalize()} in all: {', '.join(f'{name} {amount:,.6g}' for name, amount in sums)}."
-        for what, sums in told.items()
-    ]
+    for what, sums in comparison.spent.items():
+        least_first = sorted(sums.items(), key=lambda item: item[1])
+        answers.append(
+            f"{what.capitalize()} in all: {', '.join(f'{name} {amount:,.6g}' for name, amount in least_first)}."
+        )
+    return answers
 
 
 def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:
@@ -465,39 +417,21 @@ def _pairs_to_show(comparison: Comparison, measure: str) -> list[PairResult]:
     if comparison.baseline is not None:
         others = [system for system in ranked if system != comparison.baseline]
         return [comparison.pair(measure, comparison.baseline, system) for system in others[:MOST_PAIRS]]
-    every = (
-        [(worse, better) for i, better in enumerate(ranked) for worse in ranked[i + 1 :]]
-        if len(ranked) <= 6
-        else [(worse, ranked[0]) for worse in ranked[1:]]
-    )
+    leading = ranked if len(ranked) <= 6 else ranked[:1]
+    every = [(worse, better) for i, better in enumerate(leading) for worse in ranked[i + 1 :]]
     return [comparison.pair(measure, a, b) for a, b in every[:MOST_PAIRS]]
-
-
-def _pair(comparison: Comparison, pair: PairResult) -> list[str]:
-    quantity = comparison.quantity(pair.measure)
-    size, around = _sizes(pair, quantity)
-    chance = p_cell(pair.adjusted_p, comparison.alpha)
-    counts = f"{pair.wins}/{pair.ties}/{pair.losses}"
-    word = wording.in_a_word(pair, quantity) + (", open" if pair.is_open else "")
-    return [f"{pair.b} vs {pair.a}", size, around, chance, counts, word]
 
 
 def _sizes(pair: PairResult | MacroPair, quantity: Quantity) -> tuple[str, str]:
     """The difference, or the factor of a geometric mean, and its interval; none if nothing is known of its width."""
-    if pair.interval.low == pair.interval.high:
-        return _signed(
-            pair.difference
-        ) if not quantity.is_geometric else f"× {math.exp(pair.difference):.4f}", ""
+    difference, around = pair.difference, str(pair.interval)
     if quantity.is_geometric:
-        return f"× {math.exp(pair.difference):.4f}", str(quantity.interval_back(pair.interval))
-    return _signed(pair.difference), str(pair.interval)
-
-
-def _signed(difference: float) -> str:
-    """Four decimals, or what is left of a difference that these would show as 0."""
-    if not difference:
-        return "0.0000"
-    return f"{difference:+.4f}" if abs(difference) >= 0.00005 else f"{difference:+.0e}"
+        size, around = f"× {math.exp(difference):.4f}", str(quantity.interval_back(pair.interval))
+    elif 0 < abs(difference) < 0.00005:  # four decimals would show it as 0
+        size = f"{difference:+.0e}"
+    else:
+        size = f"{difference:+.4f}" if difference else "0.0000"
+    return size, "" if pair.interval.low == pair.interval.high else around
 
 
 def _interval_header(comparison: Comparison) -> str:
@@ -507,10 +441,6 @@ def _interval_header(comparison: Comparison) -> str:
 def _without_empty(table: Table) -> Table:
     """Columns that say nothing are left out: letters, where there is one system only, or a baseline."""
     return _keep(table, [i for i in range(len(table.header)) if any(row[i] for row in table.rows)])
-
-
-def _without(table: Table, column: str) -> Table:
-    return _keep(table, [i for i, name in enumerate(table.header) if name != column])
 
 
 def _keep(table: Table, columns: Sequence[int]) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,39 +33,31 @@ def teams_of(given: object, systems: Sequence[str]) -> dict[str, str]:
     if isinstance(given, str) and given == BY_TAG:
         # The letters before the first number or separator; all of the name if it begins with neither.
         return {system: re.split(r"[\d\W_]", system, maxsplit=1)[0] or system for system in systems}
-    found = (
-        {str(system): str(team) for system, team in given.items()}
-        if isinstance(given, Mapping)
-        else _read(given)
-    )
-    lacking = [system for system in systems if system not in found]
+    if isinstance(given, Mapping):
+        team_of = {str(system): str(team) for system, team in given.items()}
+    else:
+        rows = list(read_rows(given))
+        columns = list(dict.fromkeys(column for row in rows for column in row))
+        named = [next((one for one in columns if plain(one) in names), None) for names in (_SYSTEMS, _TEAMS)]
+        if None in named:
+            what = "team" if named[0] else "system"
+            raise InputError(f"teams: {columns} has no column {what!r}; rename the one that holds it.")
+        system_key, team_key = map(str, named)
+        team_of = {
+            str(row[system_key]): str(row[team_key]) for row in rows if row.get(team_key) not in (None, "")
+        }
+    lacking = [system for system in systems if system not in team_of]
     if lacking:
         raise InputError(
             f"teams: there is no team for {several(lacking)}; add {'it' if len(lacking) == 1 else 'them'}, or choose teams='tag'."
         )
-    return {system: found[system] for system in systems}
-
-
-def _read(table: object) -> dict[str, str]:
-    rows = list(read_rows(table))
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    system, team = (_first(columns, known) for known in (_SYSTEMS, _TEAMS))
-    return {str(row[system]): str(row[team]) for row in rows if row.get(team) not in (None, "")}
-
-
-def _first(columns: Sequence[str], known: Sequence[str]) -> str:
-    found = next((column for column in columns if plain(column) in known), None)
-    if found is None:
-        raise InputError(f"teams: {list(columns)} has no column {known[0]!r}; rename the one that holds it.")
-    return found
+    return {system: team_of[system] for system in systems}
 
 
 def best_of_teams(comparison: Comparison) -> Table:
     """One row per measure and team: its best run, its mean, and how many runs it has; the best team first."""
     teams, rows = comparison.teams or {}, []
-    sizes: dict[str, int] = {}
-    for team in teams.values():
-        sizes[team] = sizes.get(team, 0) + 1
+    sizes = Counter(teams.values())
     for measure in comparison.measures:
         best: dict[str, str] = {}
         for system in comparison.ranked(measure):

@@ -32,14 +32,14 @@ _INCONCLUSIVE = "the data show neither a difference nor equivalence"
 
 def of_failures(scores: Mapping[str, Scores]) -> dict[str, str]:
     """Which systems' calls failed, and what that means for their means."""
-    found = {}
+    sentences = {}
     for name, one in scores.items():
         applied, counts_0 = one.applied, one.policy.missing == "zero"
         asked = applied.queries if counts_0 else applied.queries + applied.missing + applied.failed
         if applied.failed:
             share = f"{percent(applied.failed / asked)} of its calls failed ({applied.failed:,} of {asked:,})"
-            found[name] = f"{share}, {'counted as 0' if counts_0 else 'left out'}."
-    return found
+            sentences[name] = f"{share}, {'counted as 0' if counts_0 else 'left out'}."
+    return sentences
 
 
 class Finding(NamedTuple):
@@ -67,7 +67,10 @@ def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
 
 def _of_pair(pair: PairResult, *, intervals: bool) -> Finding:
     quantity = pair.terms.quantity
-    ahead, behind = (pair.a, pair.b) if _a_leads(pair, quantity) else (pair.b, pair.a)
+    is_b_ahead = (pair.difference > 0) != (quantity.better == "lower")
+    if pair.difference == 0:  # the first by name, so that the order asked for does not matter
+        is_b_ahead = pair.b < pair.a
+    ahead, behind = (pair.b, pair.a) if is_b_ahead else (pair.a, pair.b)
     if pair.ties == pair.n:
         where = "every query" if pair.n > 1 else "the one query"
         return Finding(f"{ahead} and {behind} have the same value for {where}", "")
@@ -87,13 +90,10 @@ def _of_pair(pair: PairResult, *, intervals: bool) -> Finding:
 
 def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Finding:
     """Which system to choose by one measure, and how certain that is; also without the intervals of differences."""
-    told, more = (
-        _of_measure(comparison, measure, intervals=intervals),
-        margin_words.of_measure(comparison, measure),
-    )
-    if not more:
-        return told
-    return told._replace(joint=told.joint or ".", reasons=f"{told.reasons}{more}")
+    finding = _of_measure(comparison, measure, intervals=intervals)
+    if margin := margin_words.of_measure(comparison, measure):
+        return finding._replace(joint=finding.joint or ".", reasons=f"{finding.reasons}{margin}")
+    return finding
 
 
 def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Finding:
@@ -102,16 +102,14 @@ def _of_measure(comparison: Comparison, measure: str, *, intervals: bool) -> Fin
         kind = "A median" if quantity.aggregate == "median" else "A count"
         return Finding(kind, ": ", "shown, but not tested.")
     if len(ranked) == 1:
-        found = comparison.result(measure, ranked[0])
-        around = f" {found.interval}" if intervals else ""
-        return Finding(
-            f"{found.mean:.4f}{around} for {ranked[0]}", "; ", "there is no other system to compare it with."
-        )
+        only = comparison.result(measure, ranked[0])
+        claim = f"{only.mean:.4f}{f' {only.interval}' if intervals else ''} for {ranked[0]}"
+        return Finding(claim, "; ", "there is no other system to compare it with.")
     if len(ranked) == 2:
-        told = _of_pair(comparison.pair(measure, *ranked), intervals=intervals)
-        if not told.reasons:
-            return Finding(told.claim)
-        return told._replace(reasons=f"{told.reasons}.{_advice(comparison, measure, ranked)}")
+        finding = _of_pair(comparison.pair(measure, *ranked), intervals=intervals)
+        if not finding.reasons:
+            return Finding(finding.claim)
+        return finding._replace(reasons=f"{finding.reasons}.{_advice(comparison, measure, ranked)}")
     if comparison.baseline is not None:
         return _against_baseline(comparison, measure, ranked, intervals=intervals)
     return _leader(comparison, measure, ranked, intervals=intervals)
@@ -129,11 +127,8 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
     advice = _advice(comparison, measure, [best, *rivals])
     if not rivals:
         all_others = "both others" if len(others) == 2 else f"all {len(others):,} others"
-        return Finding(
-            f"{best} is {word} than {all_others}",
-            "; ",
-            f"{_lead(pair, f'its lead over the closest, {others[0]}, is')} {amount}.{advice}",
-        )
+        lead = _lead(pair, f"its lead over the closest, {others[0]}, is")
+        return Finding(f"{best} is {word} than {all_others}", "; ", f"{lead} {amount}.{advice}")
     if comparison.result(measure, best).mean == comparison.result(measure, others[-1]).mean:
         is_same = all(comparison.pair(measure, best, other).ties == pair.n for other in others)
         same = "value for every query" if is_same else "mean"
@@ -167,28 +162,27 @@ def _against_baseline(
     worse = [system for system in ranked if system in different and system not in above]
     same = [system for system in ranked if system not in different and system != baseline]
     parts: list[str] = []
+
+    def closest(system: str) -> str:
+        pair = comparison.pair(measure, baseline, system)
+        return f"{_lead(pair, f'the difference to {system} is')} {facts(pair, intervals=intervals)}"
+
     if better:
         pair = comparison.pair(measure, baseline, better[0])
-        near, by = facts(pair, intervals=intervals), "" if pair.terms.procedure.compares else "by "
-        claim, joint = (
-            f"{_are(better)} {word} than {baseline}",
-            (" " if by else ", ") if len(better) == 1 else "; ",
-        )
-        parts.append(f"{by}{near}." if len(better) == 1 else f"{better[0]} {by}{near}.")
+        by = "" if pair.terms.procedure.compares else "by "
+        claim, joint = f"{_are(better)} {word} than {baseline}", "; "
+        if len(better) == 1:
+            joint = " " if by else ", "
+        name = "" if len(better) == 1 else f"{better[0]} "
+        parts.append(f"{name}{by}{facts(pair, intervals=intervals)}.")
     else:
         claim, joint = f"No system is significantly {word} than {baseline}", ". "
     if same:
-        pair = comparison.pair(measure, baseline, same[0])
-        near = facts(pair, intervals=intervals)
-        parts.append(
-            f"{several(same)} {plural(len(same), 'does', 'do')} not differ significantly from {baseline}; {_lead(pair, f'the difference to {same[0]} is')} {near}."
-        )
+        do = plural(len(same), "does", "do")
+        parts.append(f"{several(same)} {do} not differ significantly from {baseline}; {closest(same[0])}.")
     if worse:
-        below, size = word.replace("better", "worse").replace("higher", "lower"), ""
-        if not better and not same:
-            pair = comparison.pair(measure, baseline, worse[0])
-            near = facts(pair, intervals=intervals)
-            size = f"; {_lead(pair, f'the difference to {worse[0]} is')} {near}"
+        below = word.replace("better", "worse").replace("higher", "lower")
+        size = "" if better or same else f"; {closest(worse[0])}"
         little = [system for system in worse if system in margin_words.as_good(comparison, measure, baseline)]
         if little:
             size = f", but {'' if little == worse else several(little) + ' '}by less than the margin{size}"
@@ -199,27 +193,27 @@ def _against_baseline(
             equal = [*better, baseline] if better else [baseline, *as_good]
             parts.append(_cheapest(equal, do_differ={*equal} <= different | {baseline}).strip())
         else:
-            caution = ""
-            if len(better) == 1:
-                caution = _caution(comparison, measure, baseline, better[0])
-            elif not better and not same:
-                caution = _caution(comparison, measure, worse[0], baseline)
-            parts.append(_advice_against_baseline(baseline, better, same, caution))
+            parts.append(_advice_against_baseline(comparison, measure, better, same, worse))
     elif len(better) > 1:
         parts.append("Only pairs with the baseline were tested.")
     return Finding(claim, joint, " ".join(parts)) if parts else Finding(claim)
 
 
-def _advice_against_baseline(baseline: str, better: Sequence[str], same: Sequence[str], caution: str) -> str:
+def _advice_against_baseline(
+    comparison: Comparison, measure: str, better: Sequence[str], same: Sequence[str], worse: Sequence[str]
+) -> str:
     """Never about two systems of which neither is the baseline, as these were not tested."""
+    baseline = str(comparison.baseline)
     if len(better) > 1:
         return "Only pairs with the baseline were tested: those that beat it may be equally good."
     if better:
         untested = f" {several([*better, *same])} were not tested against each other." if same else ""
+        caution = _caution(comparison, measure, baseline, better[0])
         return f"{_recommended(f'{better[0]} over {baseline}', caution)}{untested}"
-    if len(same) > 1:
-        return f"Nothing here justifies replacing {baseline}; the others were not tested against each other."
-    return f"Nothing here justifies replacing {baseline}." if same else _recommended(baseline, caution)
+    if not same:
+        return _recommended(baseline, _caution(comparison, measure, worse[0], baseline))
+    others = "; the others were not tested against each other" if len(same) > 1 else ""
+    return f"Nothing here justifies replacing {baseline}{others}."
 
 
 def _are(names: Sequence[str]) -> str:
@@ -230,24 +224,21 @@ def of_slices(comparison: Comparison, measure: str) -> str:
     """Which pairs differ in which slices."""
     if not comparison.slices or not comparison.quantity(measure).is_tested or len(comparison.systems) < 2:
         return ""
-    found: dict[tuple[str, str], list[str]] = {}
+    where: dict[tuple[str, str], list[str]] = {}
     for part in comparison.slices:
-        for ahead, behind in part.pairs.won(measure):
-            found.setdefault((ahead, behind), []).append(part.name)
-    word, ranked = superior(comparison.contrasts(measure).terms), comparison.ranked(measure)
-    order = sorted(found, key=lambda pair: (ranked.index(pair[0]), ranked.index(pair[1])))
-    told = [f"{a} is {word} than {b} in {several(found[a, b])}" for a, b in order[:6]]
+        for pair in part.pairs.won(measure):
+            where.setdefault(pair, []).append(part.name)
     baseline = comparison.baseline
-    if not told:
-        whom = (
-            "no two systems differ significantly"
-            if baseline is None
-            else f"no system differs significantly from {baseline}"
-        )
-        return f"{whom} in any of the {len(comparison.slices):,} slices."
-    hidden = f"; {len(found) - 6:,} more pairs differ in some slice" if len(found) > 6 else ""
+    if not where:
+        none = f"no system differs significantly from {baseline}"
+        none = "no two systems differ significantly" if baseline is None else none
+        return f"{none} in any of the {len(comparison.slices):,} slices."
+    word, ranked = superior(comparison.contrasts(measure).terms), comparison.ranked(measure)
+    order = sorted(where, key=lambda pair: (ranked.index(pair[0]), ranked.index(pair[1])))
+    listed = [f"{a} is {word} than {b} in {several(where[a, b])}" for a, b in order[:6]]
+    hidden = f"; {len(order) - 6:,} more pairs differ in some slice" if len(order) > 6 else ""
     other = "pair" if baseline is None else f"pair with {baseline}"
-    return "; ".join(told) + f"{hidden}. No other {other} differs significantly in a slice."
+    return "; ".join(listed) + f"{hidden}. No other {other} differs significantly in a slice."
 
 
 def facts(pair: PairResult, *, intervals: bool = True) -> str:
@@ -291,7 +282,10 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     best, *others = ranked
     rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
     if not rivals:
-        return _choice(comparison, measure, best)
+        if equal := margin_words.as_good(comparison, measure, best):
+            return _cheapest([best, *equal], do_differ=True)
+        closest = next(system for system in comparison.ranked(measure) if system != best)
+        return f" {_recommended(best, _caution(comparison, measure, closest, best))}"
     if margin_words.equivalent(comparison, measure, best, rivals):
         return _cheapest([best, *rivals], do_differ=False)
     pair = comparison.pair(measure, best, rivals[0])
@@ -300,28 +294,13 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     to_whom = f" between {best} and {rivals[0]}" if len(rivals) > 1 else ""
     if pair.decision not in (None, "undecided") or pair.reverse_decision not in (None, "undecided"):
         to_whom = f" whether {best} or {rivals[0]} is better"  # not whether one of them is good enough
-    needed = roughly_needed(comparison, pair)
-    if needed is None:
-        return f" Inconclusive{to_whom}: {_INCONCLUSIVE}."
-    units = "queries" if pair.terms.clusters is None else "clusters of queries"
-    end = _nearest_end(pair)
-    least = (
-        f"factor is {math.exp(end):.3f}"
-        if pair.terms.quantity.is_geometric
-        else f"difference is {_decimals(end)}"
-    )
-    return (
-        f" Inconclusive{to_whom}: {_INCONCLUSIVE}. If the true {least}, the near end of its interval, you would need about "
-        f"{needed:,} {units} to detect it."
-    )
-
-
-def _choice(comparison: Comparison, measure: str, best: str) -> str:
-    """Of a system that is better than all others, unless the margin makes some of them as good."""
-    if equal := margin_words.as_good(comparison, measure, best):
-        return _cheapest([best, *equal], do_differ=True)
-    closest = next(system for system in comparison.ranked(measure) if system != best)
-    return f" {_recommended(best, _caution(comparison, measure, closest, best))}"
+    advice, needed = f" Inconclusive{to_whom}: {_INCONCLUSIVE}.", roughly_needed(comparison, pair)
+    if needed is not None:
+        units = "queries" if pair.terms.clusters is None else "clusters of queries"
+        end, is_factor = _nearest_end(pair), pair.terms.quantity.is_geometric
+        least = f"factor is {math.exp(end):.3f}" if is_factor else f"difference is {_decimals(end)}"
+        advice += f" If the true {least}, the near end of its interval, you would need about {needed:,} {units} to detect it."
+    return advice
 
 
 def _recommended(system: str, caution: str) -> str:
@@ -347,18 +326,14 @@ def _hinges(comparison: Comparison, measure: str, behind: str, ahead: str) -> st
     """Which queries are decisive: each of them, or any two together."""
     from ranklens.comparison.influence import fragile
 
-    found = fragile(comparison, measure, behind, ahead)
-    if found is None:
+    decisive = fragile(comparison, measure, behind, ahead)
+    if decisive is None:
         return ""
-    one, many = ("cluster", "clusters") if found.are_clusters else ("query", "queries")
-    if len(found.names) == 1:
-        return f"the result hinges on {one} {found.names[0]}"
-    if len(found.names) == 2 and not found.each:
-        return f"the result hinges on {many} {several(found.names)}"
-    some = "one" if found.each else "two"
-    return (
-        f"the result hinges on any {some} of {len(found.names)} {many} ({several(found.names, _MOST_NAMES)})"
-    )
+    names, which = decisive.names, "one" if decisive.each else "two"
+    one, many = ("cluster", "clusters") if decisive.are_clusters else ("query", "queries")
+    if len(names) == (1 if decisive.each else 2):
+        return f"the result hinges on {plural(len(names), one, many)} {several(names)}"
+    return f"the result hinges on any {which} of {len(names)} {many} ({several(names, _MOST_NAMES)})"
 
 
 def _nearest_end(pair: PairResult) -> float:
@@ -432,13 +407,6 @@ def direction(difference: float, quantity: Quantity) -> str:
     """What a system is that has this difference over another."""
     up, down = ("higher", "lower") if quantity.better == "neither" else ("better", "worse")
     return up if (difference > 0) != (quantity.better == "lower") else down
-
-
-def _a_leads(pair: PairResult, quantity: Quantity) -> bool:
-    """Whether a is ahead; of two that are equal, the first by name, so that the order asked for does not matter."""
-    if pair.difference == 0:
-        return pair.a < pair.b
-    return (pair.difference < 0) != (quantity.better == "lower")
 
 
 def _word(quantity: Quantity) -> str:

@@ -14,8 +14,8 @@ from ranklens.stats.selection import cross_fitted
 from ranklens.words import counted, several
 
 if TYPE_CHECKING:
-    from ranklens.comparison.choices import Correction, Test
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.options import Correction, Test
     from ranklens.metrics import Measure
 
 
