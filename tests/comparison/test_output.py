@@ -16,7 +16,7 @@ import pytest
 import ranklens as rl
 from ranklens.comparison import tables, wording
 from ranklens.comparison.export import FORMAT_VERSION
-from ranklens.comparison.pairs import Pairs
+from ranklens.comparison.results import Pairs
 from ranklens.comparison.settings import CHOICES, Settings
 from ranklens.stats import EffectSize
 from ranklens.tables.table import Cell, Table

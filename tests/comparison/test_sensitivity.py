@@ -13,9 +13,8 @@ from scipy.stats import kendalltau
 import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.comparison import alternatives
-from ranklens.comparison.alternatives import _settled
-from ranklens.comparison.orders import agreement, worst_agreement
-from ranklens.comparison.sensitivity import LEFT_OUT
+from ranklens.comparison.alternatives import settled_run
+from ranklens.comparison.sensitivity import LEFT_OUT, agreement, worst_agreement
 from ranklens.data.qrels import Qrels
 from ranklens.data.run import Run
 from ranklens.policy import Policy
@@ -92,7 +91,7 @@ def test_the_best_and_worst_order_are_those_of_brute_force(measure):
     orders = [[*one, *two] for one, two in product(permutations("axb"), permutations("cd"))]
     values = [rl.evaluate(qrels, {"q": order}, measure).mean[measure] for order in orders]
     for best, expected in ((True, max(values)), (False, min(values))):
-        settled = _settled(Qrels(qrels), Run(run), Policy(), best=best)
+        settled = settled_run(Qrels(qrels), Run(run), Policy(), best=best)
         found = rl.evaluate(qrels, settled, measure, ties="input").mean[measure]
         assert found == pytest.approx(expected, abs=1e-12)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.comparison.alternatives import _settled
+from ranklens.comparison.alternatives import settled_run
 from ranklens.data.qrels import Qrels
 from ranklens.data.run import Run
 from ranklens.judging.rejudged import rejudged, settled
@@ -80,7 +80,7 @@ def test_the_best_and_the_worst_order_of_tied_documents(best, base):
         qrels, run = tied(seed)
         policy = rl.Policy(ties=base)
         found = settled(rl.judge(qrels, run, policy), best=best)
-        again = _settled(Qrels(qrels), Run(run), policy, best=best)
+        again = settled_run(Qrels(qrels), Run(run), policy, best=best)
         expected = rl.judge(qrels, again, replace(policy, ties="input"))
         same(found, expected)
 

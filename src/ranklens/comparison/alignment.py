@@ -155,25 +155,20 @@ def align(
     _refuse_different_judgments(scores)
     wanted, texts, spelled = _asked_for(measures, scores)
     tables = {name: _values_of(name, value, wanted) for name, value in systems.items()}
-    names = wanted or _common(tables)
-    odd = [name for name in _every_name(tables) if wanted is None and name not in names]
-    every = _every_query(list(tables.values()))
+    names, odd = wanted, []
+    if names is None:
+        every_name = dict.fromkeys(name for table in tables.values() for name in table)
+        names = [name for name in every_name if all(name in table for table in tables.values())]
+        odd = [name for name in every_name if name not in names]
+        if not names:
+            listed = "; ".join(f"{name}: {', '.join(table) or 'none'}" for name, table in tables.items())
+            raise MeasureError(f"The systems have no measure in common ({listed}).")
+    every = list(dict.fromkeys(query for table in tables.values() for query in table.queries))
     short = {name: table.place for name, table in tables.items() if len(table.queries) < len(every)}
     lacking = {name: [query for query in every if query not in place] for name, place in short.items()}
     directed = _directed([Quantity.named(spelled.get(name, name)) for name in names], better or {})
-    policy = missing or next((s.policy.missing for s in scores.values()), "zero")
-    costs = [q.name for q in directed if q.better == "lower" or (q.better == "neither" and not q.is_known)]
-    if costs and lacking and policy == "zero":
-        if missing == "zero":
-            raise InputError(
-                f"{next(iter(lacking))} lacks queries, and for {costs[0]} 0 would be the best value: choose ",
-                Option("missing", "skip"),
-                " or ",
-                Option("missing", "error"),
-                ".",
-            )
-        policy = "skip"
-    ids = _ids(every, lacking, policy)
+    asked = next((s.policy.missing for s in scores.values()), "zero")
+    ids = _query_ids(every, lacking, directed, missing, asked)
     over_ids = [table.over(ids, names) for table in tables.values()]
     values = {name: np.stack([table[name] for table in over_ids]) for name in names}
     # A column made elsewhere that holds 0 and 1 and nothing else is a share.
@@ -188,13 +183,6 @@ def align(
         left_out=len(every) - len(ids),
         dropped={"not every system has them": odd, "they are texts": texts},
     )
-
-
-def _every_query(tables: Sequence[Values]) -> list[str]:
-    first, *others = ([*table.queries] for table in tables)
-    if all(other == first for other in others):
-        return first
-    return list(dict.fromkeys(q for queries in (first, *others) for q in queries))
 
 
 def _directed(quantities: Sequence[Quantity], better: Mapping[str, str]) -> list[Quantity]:
@@ -224,8 +212,26 @@ def is_cost(name: str) -> bool:
     return _COST.search(name.lower()) is not None
 
 
-def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str) -> tuple[str, ...]:
+def _query_ids(
+    every: Sequence[str],
+    lacking: Mapping[str, Sequence[str]],
+    quantities: Sequence[Quantity],
+    missing: str | None,
+    usual: str,
+) -> tuple[str, ...]:
     """The queries that are compared."""
+    policy = missing or usual
+    costs = [q.name for q in quantities if q.better == "lower" or (q.better == "neither" and not q.is_known)]
+    if costs and lacking and policy == "zero":
+        if missing == "zero":
+            raise InputError(
+                f"{next(iter(lacking))} lacks queries, and for {costs[0]} 0 would be the best value: choose ",
+                Option("missing", "skip"),
+                " or ",
+                Option("missing", "error"),
+                ".",
+            )
+        policy = "skip"
     if policy == "error" and lacking:
         name, queries = next(iter(lacking.items()))
         raise PolicyError(
@@ -244,19 +250,6 @@ def _ids(every: Sequence[str], lacking: Mapping[str, Sequence[str]], policy: str
             "The systems have no queries in common, so there is nothing to compare. Do their query ids have the same format?"
         )
     return ids
-
-
-def _check_range(system: str, table: Values, quantity: Quantity) -> None:
-    values, (low, high) = table[quantity.name], quantity.bounds
-    for at in np.flatnonzero(~np.isfinite(values))[:1]:
-        raise InputError(
-            f"{system}: {quantity.name} of query {table.queries[at]!r} is not a number. Give every query a value, or leave the query out."
-        )
-    for at in np.flatnonzero((values < low - _ROUNDING) | (values > high + _ROUNDING))[:1]:
-        raise InputError(
-            f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but must be between {low:g} and {high:g}. "
-            "If it is a percentage, divide it by 100; if it is another measure, rename it."
-        )
 
 
 def _asked_for(
@@ -289,26 +282,23 @@ def _values_of(system: str, source: object, wanted: Sequence[str] | None) -> Val
         lacking = next((name for name in wanted or () if name not in table), None)
         if lacking is not None:
             raise MeasureError(f"{system}: there is no {lacking}: {nearest(lacking, table)}")
-        for name in wanted or table:
-            _check_range(system, table, Quantity.named(name))
+        for quantity in map(Quantity.named, wanted or table):
+            values, (low, high) = table[quantity.name], quantity.bounds
+            for at in np.flatnonzero(~np.isfinite(values))[:1]:
+                raise InputError(
+                    f"{system}: {quantity.name} of query {table.queries[at]!r} is not a number. Give every query a value, or leave the query out."
+                )
+            for at in np.flatnonzero((values < low - _ROUNDING) | (values > high + _ROUNDING))[:1]:
+                raise InputError(
+                    f"{system}: {quantity.name} of query {table.queries[at]!r} is {values[at]:g}, but must be between {low:g} and {high:g}. "
+                    "If it is a percentage, divide it by 100; if it is another measure, rename it."
+                )
     for name, values in table.items():
         for at in np.flatnonzero(np.abs(values) > LARGEST)[:1]:
             raise InputError(
                 f"{system}: {name} of query {table.queries[at]!r} is {values[at]:g}; values go up to {LARGEST:g}."
             )
     return table
-
-
-def _every_name(tables: Mapping[str, Values]) -> list[str]:
-    return list(dict.fromkeys(name for table in tables.values() for name in table))
-
-
-def _common(tables: Mapping[str, Values]) -> list[str]:
-    common = [name for name in _every_name(tables) if all(name in table for table in tables.values())]
-    if not common:
-        listed = "; ".join(f"{name}: {', '.join(table) or 'none'}" for name, table in tables.items())
-        raise MeasureError(f"The systems have no measure in common ({listed}).")
-    return common
 
 
 def _refuse_different_judgments(scores: Mapping[str, Scores]) -> None:

@@ -80,7 +80,7 @@ def _of_policies(
         scores = {}
         for name, run in runs.items():
             judged = settled(comparison.scores[name].judged, best=best) if _is_plain(measures) else None
-            ordered = run if judged is not None else _settled(gold, run, evidence.policy, best=best)
+            ordered = run if judged is not None else settled_run(gold, run, evidence.policy, best=best)
             scores[name] = _scored(measures, policy, gold, ordered, judged)
         yield Alternative("ties", setting, scores, names)
 
@@ -137,7 +137,7 @@ def _is_plain(measures: Sequence[Measure]) -> bool:
     return all(one.definition.view is None and not one.definition.is_foreign for one in measures)
 
 
-def _settled(gold: Qrels, run: Run, policy: Policy, *, best: bool) -> Run:
+def settled_run(gold: Qrels, run: Run, policy: Policy, *, best: bool) -> Run:
     """The run with tied documents by grade, the highest first or last; an unjudged document is not relevant."""
     import polars as pl
 

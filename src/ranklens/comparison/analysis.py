@@ -11,8 +11,7 @@ from ranklens.comparison import groups
 from ranklens.comparison.contrasts import Contrasts
 from ranklens.comparison.effort import ComparisonSize, affordable
 from ranklens.comparison.macro import MacroPair, Strata
-from ranklens.comparison.pairs import Pairs
-from ranklens.comparison.results import SystemResult
+from ranklens.comparison.results import Pairs, SystemResult
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.significance import contrasts
 from ranklens.comparison.slices import in_order, slices_of

@@ -49,7 +49,16 @@ def cautions(
         yield f"There is only one {what}, so nothing can be concluded about others."
     elif n < _FEW_QUERIES:
         yield f"There are only {_units(n, groups)}: intervals are wide, and only large differences can be shown."
-    yield from _clustered(aligned, tested, scores)
+    worth = clusters.described(tested)
+    suggestion = clusters.suggested(aligned.query_ids, next(iter(scores.values())).texts if scores else {})
+    if worth:
+        yield worth
+    elif suggestion and tested:
+        number, one, other = suggestion
+        yield (
+            f"Queries such as {one} and {other} look as if they belong together. If they do, differences are less certain than they "
+            f"look: pass clusters=, with which {counted(len(aligned.query_ids), 'query')} may count as {number:,}."
+        )
     yield from replaced(asked, tested)
     yield from _out_of_reach(tested)
     yield from _rare(whole)
@@ -97,21 +106,6 @@ def _missing(aligned: Aligned, scores: Mapping[str, Scores]) -> Iterator[str]:
 def _units(n: int, clusters: object) -> str:
     """A number of queries, or of clusters of them."""
     return counted(n, "query") if clusters is None else f"{counted(n, 'cluster')} of queries"
-
-
-def _clustered(aligned: Aligned, tested: Sequence[Contrasts], scores: Mapping[str, Scores]) -> Iterator[str]:
-    """How many independent queries the clusters are worth; or that ids or texts suggest clusters which were not declared."""
-    if worth := clusters.described(tested):
-        yield worth
-        return
-    texts = next(iter(scores.values())).texts if scores else {}
-    suggestion = clusters.suggested(aligned.query_ids, texts)
-    if suggestion and tested:
-        number, one, other = suggestion
-        yield (
-            f"Queries such as {one} and {other} look as if they belong together. If they do, differences are less certain than they "
-            f"look: pass clusters=, with which {counted(len(aligned.query_ids), 'query')} may count as {number:,}."
-        )
 
 
 def replaced(asked: Settings, tested: Sequence[Contrasts], *, advice: bool = True) -> Iterator[str]:
@@ -222,10 +216,10 @@ def _beyond_own_interval(tested: Sequence[Contrasts]) -> Iterator[str]:
 def _twins(aligned: Aligned) -> Iterator[str]:
     """Systems with the same values throughout are often the same run given twice."""
     rows = np.concatenate([aligned.values[q.name] for q in aligned.quantities], axis=1)
-    seen: dict[bytes, list[str]] = {}
+    same: dict[bytes, list[str]] = {}
     for system, row in zip(aligned.systems, rows, strict=True):
-        seen.setdefault(row.tobytes(), []).append(system)
-    for twins in seen.values():
+        same.setdefault(row.tobytes(), []).append(system)
+    for twins in same.values():
         if len(twins) > 1 and aligned.left_out:
             yield f"The same values for all queries that were compared: {several(twins)}. They may differ for those left out."
         elif len(twins) > 1:

@@ -92,18 +92,24 @@ def compare(
     asked, policies = CompareOptions.of(options)
     chosen = make_policy(policy, policies, NAMES)
     settings = Settings.of(asked)
-    on_spark = _scores_on_spark(
-        qrels,
-        runs,
-        lambda run: evaluate(qrels, run, measures, policy=chosen, columns=columns, match=match),
-        progress,
-    )
-    if on_spark is not None:
-        scored, is_new = on_spark
-        wanted = [*next(iter(scored.values())).measures] if is_new and scored else parse_many(measures)
-        large: Comparison = _compared_on_spark(scored, wanted, settings, asked, chosen.missing)
-        _save(scored, save, settings)
-        return large
+    by_name = runs if isinstance(runs, Mapping) else {}
+    large: Mapping[str, Scores] | None = None
+    if any(map(frames.is_spark, (qrels, runs, *by_name.values()))):
+        evaluated_there = partial(
+            evaluate, qrels, measures=measures, policy=chosen, columns=columns, match=match
+        )
+        large = _evaluated_on_spark(runs, evaluated_there, progress)
+        measures = [*next(iter(large.values())).measures] if large else measures
+    elif by_name and all(isinstance(one, Scores) and not one.is_ranked for one in by_name.values()):
+        from ranklens.upward import is_large
+
+        large = by_name if is_large(by_name) else None
+    if large is not None:
+        on_spark: Comparison = _compared_on_spark(
+            large, parse_many(measures), settings, asked, chosen.missing
+        )
+        _save(large, save, settings)
+        return on_spark
     bad: Bad = {} if skip_bad else None
     judgments = Inputs.of((qrels, asked.queries))
     qrels, systems = _named_runs(qrels, runs, Names.of(columns, match), bad)
@@ -150,29 +156,19 @@ def _save(scores: Mapping[str, Scores], label: bool | str, settings: Settings) -
         saving.save(scores, label, "compare", asdict(settings))
 
 
-def _scores_on_spark(
-    qrels: object,
-    runs: object,
-    evaluated: Callable[[Any], Scores],
-    progress: Callable[[Iterable[Any]], Iterable[Any]],
-) -> tuple[Mapping[str, Scores], bool] | None:
-    """Scores by system, and whether they were evaluated here, where data or values are on a cluster; None where nothing is."""
-    by_name = runs if isinstance(runs, Mapping) else {}
-    if any(map(frames.is_spark, (qrels, runs, *by_name.values()))):
-        from ranklens.upward import runs_of
+def _evaluated_on_spark(
+    runs: Any, evaluated: Callable[[Any], Scores], progress: Callable[[Iterable[Any]], Iterable[Any]]
+) -> dict[str, Scores]:
+    """Scores by system; those that were given as scores stay as they are."""
+    from ranklens.upward import runs_of
 
-        by_name = runs_of(runs)
-        scored = {name: run for name, run in by_name.items() if isinstance(run, Scores)}
-        rankings = {name: run for name, run in by_name.items() if name not in scored}
-        each = evaluate_each(rankings, evaluated, progress=progress)
-        for warning in each.told():
-            warn(warning)
-        return {name: {**scored, **each.scores}[name] for name in by_name}, True
-    if not by_name or not all(isinstance(one, Scores) and not one.is_ranked for one in by_name.values()):
-        return None
-    from ranklens.upward import is_large
-
-    return (by_name, False) if is_large(by_name) else None
+    by_name = runs_of(runs)
+    scored = {name: run for name, run in by_name.items() if isinstance(run, Scores)}
+    rankings = {name: run for name, run in by_name.items() if name not in scored}
+    each = evaluate_each(rankings, evaluated, progress=progress)
+    for warning in each.told():
+        warn(warning)
+    return {name: {**scored, **each.scores}[name] for name in by_name}
 
 
 def _compared_on_spark(

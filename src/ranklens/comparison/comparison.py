@@ -15,6 +15,7 @@ from ranklens.data.qrels import Qrels
 from ranklens.data.run import Run, read_run
 from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.stats import queries_needed
+from ranklens.tables.table import Shown
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.analysis import SliceResult
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.macro import MacroPair
-    from ranklens.comparison.pairs import PairResult, Pairs
-    from ranklens.comparison.results import SystemResult
+    from ranklens.comparison.results import PairResult, Pairs, SystemResult
     from ranklens.comparison.sensitivity import Sensitivity
     from ranklens.comparison.settings import Settings
     from ranklens.metrics import Measure
@@ -61,7 +61,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Systems compared on the same queries; made by :func:`ranklens.compare`."""
 
     aligned: Aligned
@@ -360,15 +360,15 @@ class Comparison:
 
         return leaders(self)
 
-    def __str__(self) -> str:
-        return str(self._printout())
+    def printout(self) -> Printout:
+        """All that ``print`` shows: leaders, pairs, slices, verdicts and cautions."""
+        from ranklens.comparison.tables import printout
+
+        return printout(self)
 
     def __repr__(self) -> str:
         systems = counted(len(self.systems), "system")
         return f"Comparison({systems}, {', '.join(self.measures)}; {counted(len(self.query_ids), 'query')})"
-
-    def _repr_html_(self) -> str:
-        return self._printout().to_html()
 
     def effect_sizes(self) -> Table:
         """Cohen's dz, Hedges' g and the probability of improvement of each pair, with intervals, to be printed.
@@ -389,7 +389,7 @@ class Comparison:
 
     def to_markdown(self, *, effect_sizes: bool = False) -> str:
         """All that ``print`` shows, as Markdown; :meth:`effect_sizes` follow if they are asked for."""
-        shown = self._printout()
+        shown = self.printout()
         return (shown.with_part(self.effect_sizes()) if effect_sizes else shown).to_markdown()
 
     def to_latex(self, *, effect_sizes: bool = False, **table: Any) -> str:
@@ -435,11 +435,6 @@ class Comparison:
         others = [self.shown(name) for name in self.measures if not self.quantity(name).is_known]
         references = [*filter(None, dict.fromkeys(sources))]
         return written(known, highest_grade(accounts), sentences, cite, references, others)
-
-    def _printout(self) -> Printout:
-        from ranklens.comparison.tables import printout
-
-        return printout(self)
 
     def to_html(
         self, path: str | Path, *, queries: object = None, corpus: object = None, title: str | None = None

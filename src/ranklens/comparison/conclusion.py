@@ -119,19 +119,15 @@ def _by_primary(comparison: Comparison, primary: str, winners: dict[str, str]) -
     open_ = {*comparison.systems} - comparison.told_apart(primary, best)
     if len(equal) > 1 and open_ <= equal and winner in (None, *equal):
         recommended = sorted(equal)
-    conflicts = [_conflict(comparison, name, recommended) for name in others if recommended]
-    return [f"{said}.", *filter(None, conflicts)]
-
-
-def _conflict(comparison: Comparison, measure: str, recommended: Sequence[str]) -> str:
-    """Which systems another measure puts before one that the primary measure recommends."""
-    if comparison.quantity(measure).better == "neither":
-        return ""
-    ranked = comparison.ranked(measure)
-    last = max(recommended, key=ranked.index)
-    different = comparison.told_apart(measure, last)
-    ahead = [system for system in ranked[: ranked.index(last)] if system in different]
-    if not ahead:
-        return ""
-    word, verb = superior(comparison.contrasts(measure).terms), plural(len(ahead), "is", "are")
-    return f"By {comparison.shown(measure)}, however, {several(ahead)} {verb} {word} than {last}."
+    sentences = [f"{said}."]
+    for name in others if recommended else ():
+        ranked = comparison.ranked(name)
+        last = max(recommended, key=ranked.index)
+        different = comparison.told_apart(name, last)
+        ahead = [system for system in ranked[: ranked.index(last)] if system in different]
+        if ahead and comparison.quantity(name).better != "neither":
+            word, verb = superior(comparison.contrasts(name).terms), plural(len(ahead), "is", "are")
+            sentences.append(
+                f"By {comparison.shown(name)}, however, {several(ahead)} {verb} {word} than {last}."
+            )
+    return sentences

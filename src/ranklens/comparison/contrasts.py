@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.comparison import groups, wording
-from ranklens.comparison.pairs import PairResult
+from ranklens.comparison.results import PairResult
 from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
 from ranklens.stats import Bounds, detectable_difference, inputs

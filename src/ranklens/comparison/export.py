@@ -25,12 +25,10 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import PairBlock
-    from ranklens.comparison.pairs import Pairs
-    from ranklens.comparison.results import SystemResult
+    from ranklens.comparison.results import Pairs, SystemResult
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
-_PIECE = 1 << 20  # characters of JSON
 # Pairs; of more nobody reads the sentences, which take more room and time than all numbers.
 MOST_SENTENCES = 5_000
 
@@ -115,22 +113,9 @@ def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
 
     outline = write(_content(comparison), default=later).split(f'"{mark}"')
     text = ""
-    for piece in _large(_in_turn(outline, waiting, wordy=wordy)):
+    for piece in _in_turn(outline, waiting, wordy=wordy):
         text += piece  # grows where it is; a join would hold everything twice
     return text
-
-
-def _large(pieces: Iterator[str]) -> Iterator[str]:
-    """The same text in fewer pieces: a long text may be copied whenever it grows."""
-    small: list[str] = []
-    size = 0
-    for piece in pieces:
-        small.append(piece)
-        size += len(piece)
-        if size > _PIECE:
-            yield "".join(small)
-            small, size = [], 0
-    yield "".join(small)
 
 
 def _in_turn(outline: Sequence[str], parts: Sequence[Pairs | FloatArray], *, wordy: bool) -> Iterator[str]:

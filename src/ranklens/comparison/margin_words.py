@@ -8,7 +8,7 @@ from ranklens.words import plural, several
 
 if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.results import PairResult
 
 
 def of_pair(pair: PairResult) -> str:

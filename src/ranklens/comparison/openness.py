@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.alignment import Aligned, Quantity
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.results import PairResult
     from ranklens.metrics.residual.ranges import Range
     from ranklens.scores import Scores
 

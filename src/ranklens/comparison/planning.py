@@ -17,6 +17,7 @@ from ranklens.stats import Clusters, Interval, design_effect, inputs, intraclass
 from ranklens.stats.bounded import is_binary
 from ranklens.stats.deviations import deviation_interval
 from ranklens.stats.power import default_test_power, queries_for_default_test
+from ranklens.tables.table import Shown
 from ranklens.words import counted, kind, percent
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _BAR = 30  # letters
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """How many queries show a difference, and how sure that number is.
 
     ``queries`` is the number for the deviation found in the pilot, ``interval`` what it is for the lowest and highest deviation that
@@ -141,9 +142,6 @@ class Plan:
                 f"{self.tests:,} tests are corrected together, so a single test has an alpha of {self.alpha:.2g} (Bonferroni, the worst case of Holm)."
             )
         return said
-
-    def __str__(self) -> str:
-        return str(self.printout())
 
     def _power(self, queries: int, deviation: float) -> float:
         size = self.per_cluster or 1.0

@@ -61,7 +61,11 @@ def _check_results(comparison: Comparison, content: Mapping[str, Any]) -> None:
 
 def _compared(content: Mapping[str, Any]) -> Comparison:
     settings, measures = content["settings"], content["measures"]
-    systems: dict[str, Scores | Values] = {name: _values(content, name) for name in content["systems"]}
+    columns = content["values"].items()
+    systems: dict[str, Scores | Values] = {
+        system: Values(content["queries"], {name: np.array(by[system], float) for name, by in columns})
+        for system in content["systems"]
+    }
     if content["applied"]:
         scores = {name: scores_of(one) for name, one in of_comparison(content).items()}
         if all(len(one.values) == len(measures) for one in scores.values()):
@@ -98,10 +102,4 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
         inputs=Inputs(known=content.get("inputs", {})),
         teams=content["teams"],
         spent=content["spent"],
-    )
-
-
-def _values(content: Mapping[str, Any], system: str) -> Values:
-    return Values(
-        content["queries"], {name: np.array(by[system], float) for name, by in content["values"].items()}
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,14 @@ import numpy as np
 from ranklens.comparison.alternatives import Alternative, alternatives
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.influence import influence_frame
-from ranklens.comparison.orders import OrderAgreement, agreement, worst_agreement
 from ranklens.errors import InputError
-from ranklens.tables.table import Lines, Printout, Table
+from ranklens.tables.table import Lines, Printout, Shown, Table
 from ranklens.words import counted, plural, several
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.arrays import FloatArray
     from ranklens.comparison.comparison import Comparison
     from ranklens.scores import Scores, Values
 
@@ -27,6 +27,14 @@ LEFT_OUT = "each query left out"
 _CHANGES_NO_VALUE = ("test", "correction")  # but possibly what follows from the values
 _MOST_MEANS = 6  # systems whose means are printed
 _MOST_PAIRS = 30  # whose queries are left out one by one
+
+
+@dataclass(frozen=True)
+class OrderAgreement:
+    """Kendall's tau-b (None if one order has only ties), and the number of pairs that swapped places."""
+
+    tau: float | None
+    swaps: int
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class SettingOutcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivity:
+class Sensitivity(Shown):
     """A comparison under other settings, one change at a time; made by :meth:`Comparison.sensitivity`."""
 
     comparison: Comparison
@@ -135,14 +143,8 @@ class Sensitivity:
         said = [f"{self.comparison.shown(name)}: {self.sentence(name)}" for name in self._tested]
         return Printout([*tables, Lines("Does the conclusion depend on the settings?", said)])
 
-    def __str__(self) -> str:
-        return str(self.printout())
-
     def __repr__(self) -> str:
         return f"Sensitivity({counted(len(self.outcomes), 'setting')}, holds={self.holds})"
-
-    def _repr_html_(self) -> str:
-        return self.printout().to_html()
 
     @property
     def _tested(self) -> list[str]:
@@ -305,3 +307,36 @@ def _left_out(comparison: Comparison, measure: str) -> SettingOutcome:
         not deciding,
         note if deciding else "",
     )
+
+
+def agreement(one: Sequence[float], other: Sequence[float]) -> OrderAgreement:
+    """How far the orders by two means agree.
+
+    >>> agreement([0.3, 0.2, 0.1], [0.3, 0.1, 0.2])
+    OrderAgreement(tau=0.3333333333333333, swaps=1)
+    """
+    first, second = _signs(np.asarray(one)), _signs(np.asarray(other))
+    untied = float((first != 0).sum()) * float((second != 0).sum())
+    tau = float((first * second).sum() / untied**0.5) if untied else None
+    return OrderAgreement(tau, int((first * second < 0).sum()))
+
+
+def worst_agreement(values: FloatArray, lower_is_better: bool) -> tuple[OrderAgreement, list[int]]:
+    """Systems × queries: the least agreement of the means with those without one query, and who leads without each."""
+    n = values.shape[1]
+    means = values.mean(axis=1)
+    first = np.argmin if lower_is_better else np.argmax
+    if n < 2:
+        return agreement(means, means), [int(first(means))] * n
+    without = (values.sum(axis=1, keepdims=True) - values) / (n - 1)
+    found = [agreement(means, column) for column in without.T]
+    leaders = first(without, axis=0).tolist()
+    return min(found, key=lambda one: (1.0 if one.tau is None else one.tau, -one.swaps)), leaders
+
+
+def _signs(means: FloatArray) -> FloatArray:
+    """Of each two systems, which has the higher mean; equal up to rounding is equal."""
+    rows, columns = np.triu_indices(len(means), 1)
+    gaps = means[rows] - means[columns]
+    size = np.maximum(np.abs(means[rows]), np.abs(means[columns]))
+    return np.where(np.abs(gaps) <= 1e-12 * size, 0.0, np.sign(gaps))

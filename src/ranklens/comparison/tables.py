@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.contrasts import Contrasts
     from ranklens.comparison.macro import MacroPair
-    from ranklens.comparison.pairs import PairResult
-    from ranklens.comparison.results import SystemResult
+    from ranklens.comparison.results import PairResult, SystemResult
     from ranklens.comparison.settings import Family
     from ranklens.stats import Interval
 
@@ -161,9 +160,13 @@ def slices(comparison: Comparison) -> Table:
     rows = []
     for name in comparison.measures:
         parts = [*(part.results for part in comparison.slices), comparison.macro]
-        every = [
-            row for one in parts for row in _slice_rows(comparison, [r for r in one if r.measure == name])
-        ]
+        order = {system: i for i, system in enumerate(comparison.ranked(name)[:MOST_SYSTEMS])}
+        every: list[list[str]] = []
+        for results in parts:
+            leading = [r for r in results if r.measure == name and r.system in order]
+            for i, r in enumerate(sorted(leading, key=lambda r: order[r.system])):
+                part, n = (str(r.slice), f"{r.n:,}") if i == 0 else ("", "")
+                every.append([part, r.system, n, *_numbers(comparison, r)])
         shown = every[:MOST_ROWS]
         rows += [[comparison.shown(name) if i == 0 else "", *row] for i, row in enumerate(shown)]
         if len(every) > len(shown):
@@ -391,24 +394,12 @@ def _answered(comparison: Comparison) -> list[str]:
     return answers
 
 
-def _numbers(comparison: Comparison, found: SystemResult, *, strong: bool = False) -> list[str]:
+def _numbers(comparison: Comparison, result: SystemResult, *, strong: bool = False) -> list[str]:
     """Mean, interval and group."""
-    is_sum = comparison.quantity(found.measure).aggregate == "sum"
-    mean = f"{found.mean:,.0f}" if is_sum else f"{found.mean:.4f}"
-    interval = str(found.interval) if found.interval is not None else ""
-    return [Cell(mean, strong=strong), interval, found.group]
-
-
-def _slice_rows(comparison: Comparison, found: Sequence[SystemResult]) -> list[list[str]]:
-    """Slice, system, queries, mean, interval, group; the systems in the order of the leaders."""
-    if not found:
-        return []
-    order = {system: i for i, system in enumerate(comparison.ranked(found[0].measure)[:MOST_SYSTEMS])}
-    shown = sorted((r for r in found if r.system in order), key=lambda r: order[r.system])
-    return [
-        [str(r.slice) if i == 0 else "", r.system, f"{r.n:,}" if i == 0 else "", *_numbers(comparison, r)]
-        for i, r in enumerate(shown)
-    ]
+    is_sum = comparison.quantity(result.measure).aggregate == "sum"
+    mean = f"{result.mean:,.0f}" if is_sum else f"{result.mean:.4f}"
+    interval = str(result.interval) if result.interval is not None else ""
+    return [Cell(mean, strong=strong), interval, result.group]
 
 
 def _pairs_to_show(comparison: Comparison, measure: str) -> list[PairResult]:

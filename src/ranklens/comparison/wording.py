@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.pairs import PairResult
+    from ranklens.comparison.results import PairResult
     from ranklens.comparison.settings import Family, HowTested, Settings
     from ranklens.scores import Scores
 
@@ -316,24 +316,20 @@ def _cheapest(systems: Sequence[str], *, do_differ: bool) -> str:
 
 def _caution(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
     """What speaks against trusting a choice: that a few queries decide, or that unjudged documents could; empty if nothing does."""
-    reasons = [_hinges(comparison, measure, behind, ahead)]
-    if comparison.pair(measure, behind, ahead).is_open:
-        reasons.append(_COULD_TURN)
-    return ", and ".join(filter(None, reasons))
-
-
-def _hinges(comparison: Comparison, measure: str, behind: str, ahead: str) -> str:
-    """Which queries are decisive: each of them, or any two together."""
     from ranklens.comparison.influence import fragile
 
-    decisive = fragile(comparison, measure, behind, ahead)
-    if decisive is None:
-        return ""
-    names, which = decisive.names, "one" if decisive.each else "two"
-    one, many = ("cluster", "clusters") if decisive.are_clusters else ("query", "queries")
-    if len(names) == (1 if decisive.each else 2):
-        return f"the result hinges on {plural(len(names), one, many)} {several(names)}"
-    return f"the result hinges on any {which} of {len(names)} {many} ({several(names, _MOST_NAMES)})"
+    reasons, decisive = [], fragile(comparison, measure, behind, ahead)
+    if decisive is not None:  # by each of some queries, or any two together
+        names, which = decisive.names, "one" if decisive.each else "two"
+        one, many = ("cluster", "clusters") if decisive.are_clusters else ("query", "queries")
+        if len(names) == (1 if decisive.each else 2):
+            whom = f"{plural(len(names), one, many)} {several(names)}"
+        else:
+            whom = f"any {which} of {len(names)} {many} ({several(names, _MOST_NAMES)})"
+        reasons.append(f"the result hinges on {whom}")
+    if comparison.pair(measure, behind, ahead).is_open:
+        reasons.append(_COULD_TURN)
+    return ", and ".join(reasons)
 
 
 def _nearest_end(pair: PairResult) -> float:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.pairs import PairResult
-    from ranklens.comparison.results import SystemResult
+    from ranklens.comparison.results import PairResult, SystemResult
     from ranklens.scores import Scores
 
     MeasureName: TypeAlias = str | Measure | None

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.pairs import PairResult
-    from ranklens.comparison.results import SystemResult
+    from ranklens.comparison.results import PairResult, SystemResult
     from ranklens.metrics import Measure
     from ranklens.report.drilldown import Drilldown
     from ranklens.scores import Scores

@@ -11,8 +11,7 @@ import numpy as np
 
 from ranklens.comparison.alignment import Quantity, settled
 from ranklens.comparison.conclusion import primary_measure
-from ranklens.comparison.pairs import PairResult
-from ranklens.comparison.results import SystemResult
+from ranklens.comparison.results import PairResult, SystemResult
 from ranklens.comparison.settings import Family, HowTested, Settings
 from ranklens.data.readers import frames
 from ranklens.errors import Given, InputError, MeasureError, Option, nearest

@@ -112,12 +112,7 @@ def environment(
 
 
 def _long(
-    columns: str,
-    header: str,
-    body: Sequence[str],
-    caption: str,
-    label: str | None,
-    size: Size,
+    columns: str, header: str, body: Sequence[str], caption: str, label: str | None, size: Size
 ) -> list[str]:
     """A longtable repeats its header on every page."""
     first = [rf"\caption{{{caption}}}", *([rf"\label{{{label}}}"] if label else []), r"\\"] if caption else []
@@ -156,9 +151,16 @@ def table_width(
     """
     widths: list[float] = []
     for cells in rows:
-        found = [width(cell, size.letters) for cell in " & ".join(cells).split(" & ")]
-        widths = [max(pair) for pair in zip(widths or found, found, strict=True)]
-    gaps = _gaps(columns, size)
+        row_widths = [width(cell, size.letters) for cell in " & ".join(cells).split(" & ")]
+        widths = [max(pair) for pair in zip(widths or row_widths, row_widths, strict=True)]
+    gaps: list[float] = []  # between each two columns
+    for before, between in pairwise(_COLUMNS.findall(columns)):
+        if between == "@{.}":
+            gaps.append(width(".", size.letters))
+        elif times := _SPACE.fullmatch(between):
+            gaps.append(int(times[1] or 1) * size.space)
+        elif not before.startswith("@"):
+            gaps.append(2 * size.space)
     place = 0
     for cell in " & ".join(header).split(" & "):
         spanned = _SPAN.match(cell)
@@ -168,17 +170,3 @@ def table_width(
         widths[place + span - 1] += max(0.0, width(text, size.letters) - inside)
         place += span
     return sum(widths) + sum(gaps) + 2 * size.space
-
-
-def _gaps(columns: str, size: Size) -> list[float]:
-    """The space between each two columns."""
-    found: list[float] = []
-    tokens = _COLUMNS.findall(columns)
-    for before, between in pairwise(tokens):
-        if between == "@{.}":
-            found.append(width(".", size.letters))
-        elif times := _SPACE.fullmatch(between):
-            found.append(int(times[1] or 1) * size.space)
-        elif not before.startswith("@"):
-            found.append(2 * size.space)
-    return found

@@ -53,11 +53,14 @@ class Table:
     def __str__(self) -> str:
         header, *rows = ([in_a_cell(cell) for cell in row] for row in (self.header, *self.rows))
         widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-        lines = [_line(row, widths, self.left) for row in (header, ["-" * w for w in widths], *rows)]
-        before = [in_one_line(self.title), ""] if self.title else []
-        return "\n".join(
-            [*before, *lines, *(["", *map(in_one_line, self.note.split("\n"))] if self.note else [])]
-        )
+        lines = [in_one_line(self.title), ""] if self.title else []
+        for row in (header, ["-" * width for width in widths], *rows):
+            left = [cell.ljust(width) for cell, width in zip(row[: self.left], widths, strict=False)]
+            right = [
+                cell.rjust(width) for cell, width in zip(row[self.left :], widths[self.left :], strict=True)
+            ]
+            lines.append("  ".join([*left, *right]).rstrip())
+        return "\n".join([*lines, *(["", *map(in_one_line, self.note.split("\n"))] if self.note else [])])
 
     def to_csv(self, separator: str = ",", *, guarded: bool = False) -> str:
         """Comma- or tab-separated values, without title and note.
@@ -70,10 +73,8 @@ class Table:
         -0.5
         """
         out = io.StringIO()
-        rows = [self.header, *self.rows]
-        csv.writer(out, delimiter=separator, lineterminator="\n").writerows(
-            [[no_formula(cell) for cell in row] for row in rows] if guarded else rows
-        )
+        rows = [[no_formula(cell) if guarded else cell for cell in row] for row in (self.header, *self.rows)]
+        csv.writer(out, delimiter=separator, lineterminator="\n").writerows(rows)
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -88,9 +89,8 @@ class Table:
         rows = [[_markdown(cell) for cell in row] for row in (self.header, align, *self.rows)]
         lines = [f"| {' | '.join(row)} |" for row in rows]
         before = [f"### {_markdown(self.title)}", ""] if self.title else []
-        return "\n".join(
-            [*before, *lines, *(["", *map(_harmless, self.note.split("\n"))] if self.note else [])]
-        )
+        after = ["", *map(_harmless, self.note.split("\n"))] if self.note else []
+        return "\n".join([*before, *lines, *after])
 
     def to_latex(self) -> str:
         """A table with booktabs, the note as its caption above it."""
@@ -102,23 +102,15 @@ class Table:
         """The table as HTML; every cell is escaped."""
         line = "border-bottom:1px solid #8888;"
         head = "".join(f"<th{self._style(i, line)}>{_escaped(c)}</th>" for i, c in enumerate(self.header))
-        is_grouped = any(not row[0] for row in self.rows if row)
-        body = "".join(
-            self._html_row(row, is_first=is_grouped and n > 0 and bool(row[0]))
-            for n, row in enumerate(self.rows)
-        )
+        is_grouped, body = any(not row[0] for row in self.rows if row), ""
+        for n, row in enumerate(self.rows):
+            # A thin line comes above the first row of a group.
+            line = "border-top:1px solid #8884;" if is_grouped and n > 0 and row[0] else ""
+            cells = "".join(f"<td{self._style(i, line)}>{_html(c)}</td>" for i, c in enumerate(row))
+            body += f"<tr>{cells}</tr>"
         title = f"<h4>{_escaped(self.title)}</h4>" if self.title else ""
         note = f"<p><small>{_escaped(self.note)}</small></p>" if self.note else ""
         return f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
-
-    def _html_row(self, row: Sequence[str], *, is_first: bool) -> str:
-        """A row; a thin line comes above the first one of a group."""
-        line = "border-top:1px solid #8884;" if is_first else ""
-        return (
-            "<tr>"
-            + "".join(f"<td{self._style(i, line)}>{_html(c)}</td>" for i, c in enumerate(row))
-            + "</tr>"
-        )
 
     def _style(self, column: int, line: str) -> str:
         side = "left" if column < self.left else "right"
@@ -126,17 +118,21 @@ class Table:
 
 
 class Shown:
-    """What a result shows of itself, in a terminal and in a notebook: its table."""
+    """What a result shows of itself, in a terminal and in a notebook: its printout, by default a table."""
 
     def table(self) -> Table:
         """The result as text."""
         raise NotImplementedError
 
+    def printout(self) -> Table | Printout:
+        """All that ``print`` shows."""
+        return self.table()
+
     def __str__(self) -> str:
-        return str(self.table())
+        return str(self.printout())
 
     def _repr_html_(self) -> str:
-        return self.table().to_html()
+        return self.printout().to_html()
 
 
 @dataclass(frozen=True)
@@ -147,12 +143,12 @@ class Lines:
     lines: Sequence[str]
 
     def __str__(self) -> str:
-        return "\n".join([in_one_line(self.title), *(_wrapped(in_one_line(line)) for line in self.lines)])
+        wrapped = textwrap.TextWrapper(_WIDTH, "- ", "  ", break_long_words=False, break_on_hyphens=False)
+        return "\n".join([in_one_line(self.title), *(wrapped.fill(in_one_line(line)) for line in self.lines)])
 
     def to_markdown(self) -> str:
-        return "\n".join(
-            [f"**{_markdown(self.title)}**", "", *(f"- {_markdown(line)}" for line in self.lines)]
-        )
+        items = (f"- {_markdown(line)}" for line in self.lines)
+        return "\n".join([f"**{_markdown(self.title)}**", "", *items])
 
     def to_html(self) -> str:
         items = "".join(f"<li>{_escaped(line)}</li>" for line in self.lines)
@@ -180,26 +176,6 @@ class Printout:
 
     def to_html(self) -> str:
         return "".join(f"<div style='margin:1em 0'>{part.to_html()}</div>" for part in self.parts)
-
-
-def _wrapped(line: str) -> str:
-    """A sentence in as many lines as it needs."""
-    return textwrap.fill(
-        line,
-        _WIDTH,
-        initial_indent="- ",
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
-    aligned = [
-        cell.ljust(width) if i < left else cell.rjust(width)
-        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
-    return "  ".join(aligned).rstrip()
 
 
 def _marks(cell: str) -> tuple[bool, str]:
@@ -239,10 +215,8 @@ def no_formula(text: str) -> str:
 
 def _latex(cell: str) -> str:
     strong, raised = _marks(cell)
-    text = latex.escaped(cell)
-    return (rf"\textbf{{{text}}}" if strong else text) + (
-        rf"\textsuperscript{{{latex.escaped(raised)}}}" if raised else ""
-    )
+    text = rf"\textbf{{{latex.escaped(cell)}}}" if strong else latex.escaped(cell)
+    return text + (rf"\textsuperscript{{{latex.escaped(raised)}}}" if raised else "")
 
 
 def _escaped(text: str) -> str:

@@ -6,7 +6,7 @@ Nothing here writes colour into files or pipes, and ``NO_COLOR`` is respected.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ranklens.tables.table import Cell, Lines, Printout, Table, in_a_cell
 from ranklens.words import in_one_line
@@ -58,23 +58,20 @@ def print_table(table: Table, console: Console) -> None:
     for i, name in enumerate(table.header):
         rich.add_column(Text(in_a_cell(name)), justify="left" if i < table.left else "right", overflow="fold")
     for row in table.rows:
-        rich.add_row(*map(_text, row))
+        cells = []
+        for cell in row:
+            # Bold if it is marked, its raised letters behind it; intervals in the background.
+            strong = isinstance(cell, Cell) and cell.strong
+            text = Text(in_a_cell(cell), style="bold green" if strong else "")
+            text.highlight_regex(r"\[[^\]]*\]$", "dim" if not strong else "not bold")
+            if isinstance(cell, Cell) and cell.raised:
+                text.append(f" {cell.raised}", style="yellow")
+            cells.append(text)
+        rich.add_row(*cells)
     console.print(rich)
     if table.note:
         console.print()
         console.print(Text("\n".join(map(in_one_line, table.note.split("\n"))), style="dim"))
-
-
-def _text(cell: str) -> Any:
-    """Bold if it is marked, its raised letters behind it; intervals in the background."""
-    from rich.text import Text
-
-    strong = isinstance(cell, Cell) and cell.strong
-    text = Text(in_a_cell(cell), style="bold green" if strong else "")
-    text.highlight_regex(r"\[[^\]]*\]$", "dim" if not strong else "not bold")
-    if isinstance(cell, Cell) and cell.raised:
-        text.append(f" {cell.raised}", style="yellow")
-    return text
 
 
 def _print_lines(lines: Lines, console: Console) -> None:

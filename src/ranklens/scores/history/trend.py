@@ -17,6 +17,7 @@ from ranklens.stats import inputs
 from ranklens.stats.corrections import share_of_look
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.stats.significance import paired_test
+from ranklens.tables.table import Lines, Printout, Shown, Table
 from ranklens.words import counted, p_cell
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ranklens.scores.history.entries import Entry
     from ranklens.scores.history.record import Record
     from ranklens.scores.history.store import History
-    from ranklens.tables.table import Printout, Table
     from ranklens.upward import Chart
 
 Flag = Literal["drop", "rise", ""]
@@ -68,7 +68,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Trend:
+class Trend(Shown):
     """A measure over time; made by :meth:`History.trend`.
 
     Each entry is compared with the one before it of the same system, and with the best so far or a reference that you name. A
@@ -88,8 +88,6 @@ class Trend:
 
     def table(self) -> Table:
         """One row per entry, with a bar for the mean."""
-        from ranklens.tables.table import Table
-
         high = max([point.mean for point in self.points], default=0.0)
         header = [
             "entry",
@@ -110,8 +108,6 @@ class Trend:
 
     def printout(self) -> Printout:
         """The table, and what else changed between entries."""
-        from ranklens.tables.table import Lines, Printout
-
         noted = [(point.entry.id, _apart(point.step)) for point in self.points if point.step is not None]
         lines = [f"#{number}: {note}" for number, note in noted if note]
         return Printout([self.table(), *([Lines("What else changed", lines)] if lines else [])])
@@ -135,12 +131,6 @@ class Trend:
         from ranklens.upward import trend_chart
 
         return trend_chart(self)
-
-    def __str__(self) -> str:
-        return str(self.printout())
-
-    def _repr_html_(self) -> str:
-        return self.printout().to_html()
 
     def _note(self) -> str:
         steps = [point.step for point in self.points if point.step is not None]
