@@ -7,8 +7,8 @@ import numpy as np
 from equal_systems import BATCH, DRAWS, KINDS, SHAPES, by_default
 
 import ranklens as rl
-from ranklens.stats.deviations import deviation_interval
 from ranklens.stats.pairwise import pairwise_p
+from ranklens.stats.power import deviation_interval
 
 BETTER = (
     0.3,

@@ -11,7 +11,7 @@ import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.errors import InputError
 from ranklens.stats import Bounds, interval
-from ranklens.stats.deviations import deviation_interval
+from ranklens.stats.power import deviation_interval
 
 
 @pytest.mark.parametrize(("detect", "power", "systems"), [(0.02, 0.8, 2), (0.05, 0.9, 4), (0.1, 0.5, 3)])

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy.optimize import brentq
 
-from ranklens.stats.roots import root
+from ranklens.stats.student import root
 
 FUNCTIONS = {
     "a cubic": (lambda x: x**3 - 2, 0, 2),

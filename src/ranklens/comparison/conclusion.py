@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ranklens.comparison import margin_words
+from ranklens.comparison import margins
 from ranklens.comparison.alignment import Quantity
 from ranklens.comparison.wording import superior
 from ranklens.errors import MeasureError, nearest
@@ -115,7 +115,7 @@ def _by_primary(comparison: Comparison, primary: str, winners: dict[str, str]) -
     recommended = [] if winner is None else [winner]
     # Or those among which the measure leaves the choice, because the margin makes them equally good.
     best = comparison.baseline or comparison.ranked(primary)[0]
-    equal = {best, *margin_words.as_good(comparison, primary, best)}
+    equal = {best, *margins.as_good(comparison, primary, best)}
     open_ = {*comparison.systems} - comparison.told_apart(primary, best)
     if len(equal) > 1 and open_ <= equal and winner in (None, *equal):
         recommended = sorted(equal)

@@ -103,7 +103,13 @@ def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
     write = partial(json.dumps, ensure_ascii=False, allow_nan=False, indent=indent)
     wordy = not _has_many_pairs(comparison)
     if indent is not None:
-        return write(_content(comparison), default=partial(_rows, wordy=wordy))
+
+        def rows(part: Pairs | FloatArray) -> list[object]:
+            if isinstance(part, np.ndarray):
+                return list(part.tolist())
+            return [row for table in _pairs(part, wordy=wordy) for row in table.to_dicts()]
+
+        return write(_content(comparison), default=rows)
     # There may be very many pairs and values: they are written piece by piece, where a mark stands for them.
     mark, waiting = token_hex(), []
 
@@ -112,24 +118,17 @@ def to_json(comparison: Comparison, *, indent: int | None = None) -> str:
         return mark
 
     outline = write(_content(comparison), default=later).split(f'"{mark}"')
-    text = ""
-    for piece in _in_turn(outline, waiting, wordy=wordy):
-        text += piece  # grows where it is; a join would hold everything twice
-    return text
-
-
-def _in_turn(outline: Sequence[str], parts: Sequence[Pairs | FloatArray], *, wordy: bool) -> Iterator[str]:
-    """What is between the parts, and the parts."""
-    yield outline[0]
-    for part, after in zip(parts, outline[1:], strict=True):
+    text = outline[0]  # grows where it is; a join would hold everything twice
+    for part, after in zip(waiting, outline[1:], strict=True):
         if isinstance(part, np.ndarray):
-            yield json.dumps(part.tolist())
+            text += json.dumps(part.tolist())
         else:
-            yield "["
+            text += "["
             for place, table in enumerate(filter(len, _pairs(part, wordy=wordy))):
-                yield (", " if place else "") + table.write_json()[1:-1]
-            yield "]"
-        yield after
+                text += (", " if place else "") + table.write_json()[1:-1]
+            text += "]"
+        text += after
+    return text
 
 
 def probabilities_frame(comparison: Comparison, rope: float, method: str) -> pl.DataFrame:
@@ -148,12 +147,6 @@ def probabilities_frame(comparison: Comparison, rope: float, method: str) -> pl.
     columns = ("measure", "a", "b", "better", "equal", "worse", "method")
     kinds = {name: pl.Float64 if name in ("better", "equal", "worse") else pl.String for name in columns}
     return pl.DataFrame(rows, schema=kinds, orient="row")
-
-
-def _rows(part: Pairs | FloatArray, *, wordy: bool) -> list[object]:
-    if isinstance(part, np.ndarray):
-        return list(part.tolist())
-    return [row for table in _pairs(part, wordy=wordy) for row in table.to_dicts()]
 
 
 def _content(comparison: Comparison) -> dict[str, object]:

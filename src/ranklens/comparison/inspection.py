@@ -12,7 +12,7 @@ from ranklens.stats import inputs
 if TYPE_CHECKING:
     import polars as pl
 
-    from ranklens.comparison.comparison import Comparison, Evidence
+    from ranklens.comparison.comparison import Comparison
 
 
 def by_difference(comparison: Comparison, measure: str, a: str, b: str) -> pl.DataFrame:
@@ -43,7 +43,14 @@ def side_by_side(comparison: Comparison, query: str, a: str, b: str, depth: int)
     import polars as pl
 
     inputs.count(depth, "depth")
-    evidence = _evidence(comparison, query, a, b)
+    evidence, ids = comparison.evidence, comparison.query_ids
+    unknown = next((name for name in (a, b) if evidence is None or name not in evidence.runs), None)
+    if evidence is None or unknown is not None:
+        raise InputError(
+            f"The ranking of {unknown} is unknown, because only its values were given. Pass runs to ranklens.compare to see documents."
+        )
+    if query not in ids:
+        raise InputError(f"There is no query {query!r} among those compared: {nearest(str(query), ids)}")
     judged = judgments(evidence.qrels).filter(pl.col("query") == query)
     ranks: list[dict[str, int]] = []
     for name in (a, b):
@@ -91,16 +98,3 @@ class _Move(NamedTuple):
         if max(self.before, self.after) <= depth:
             return "same" if self.after == self.before else "up" if self.after < self.before else "down"
         return "new" if self.after <= depth else "lost" if self.before <= depth else "missed"
-
-
-def _evidence(comparison: Comparison, query: str, a: str, b: str) -> Evidence:
-    evidence = comparison.evidence
-    unknown = next((name for name in (a, b) if evidence is None or name not in evidence.runs), None)
-    if evidence is None or unknown is not None:
-        raise InputError(
-            f"The ranking of {unknown} is unknown, because only its values were given. Pass runs to ranklens.compare to see documents."
-        )
-    known = comparison.query_ids
-    if query not in known:
-        raise InputError(f"There is no query {query!r} among those compared: {nearest(str(query), known)}")
-    return evidence

@@ -64,16 +64,9 @@ class Strata:
             for i, system in enumerate(self.systems):
                 rows = [values[i] for values in self._values(quantity)]
                 mean = float(np.mean([row.mean() for row in rows]))
-                around = self._interval(rows, quantity.test_bounds)
-                n = sum(map(len, rows))
-                yield SystemResult(
-                    quantity.name,
-                    system,
-                    MACRO,
-                    n,
-                    settled(quantity.back(mean)),
-                    quantity.interval_back(around),
-                )
+                around = quantity.interval_back(self._interval(rows, quantity.test_bounds))
+                size = sum(map(len, rows)), settled(quantity.back(mean))
+                yield SystemResult(quantity.name, system, MACRO, *size, around)
 
     def pairs(self, first: IntArray, second: IntArray) -> tuple[MacroPair, ...]:
         """The differences of these pairs of systems, measure by measure; none if there are very many."""
@@ -95,25 +88,21 @@ class Strata:
             adjusted = np.split(adjust(np.concatenate(p_values), method=settings.correction), len(tested))
         else:
             adjusted = [adjust(p, method=settings.correction) for p in p_values]
-        return tuple(
-            self._pair(quantity, int(a), int(b), float(raw), float(corrected))
-            for quantity, raws, all_corrected in zip(tested, p_values, adjusted, strict=True)
-            for a, b, raw, corrected in zip(first, second, raws, all_corrected, strict=True)
-        )
-
-    def _pair(self, quantity: Quantity, a: int, b: int, p: float, adjusted: float) -> MacroPair:
-        rows = [inputs.differences(values[a], values[b]) for values in self._values(quantity)]
-        reach = np.inf if quantity.is_geometric else quantity.test_bounds.high - quantity.test_bounds.low
-        return MacroPair(
-            quantity.name,
-            self.systems[a],
-            self.systems[b],
-            float(np.mean([row.mean() for row in rows])),
-            self._interval(rows, Bounds(-reach, reach)),
-            p,
-            adjusted,
-            adjusted <= self.settings.alpha,
-        )
+        pairs = []
+        for quantity, *ps in zip(tested, p_values, adjusted, strict=True):
+            bounds = quantity.test_bounds
+            reach = np.inf if quantity.is_geometric else bounds.high - bounds.low
+            for a, b, p, corrected in zip(
+                first.tolist(), second.tolist(), *(p.tolist() for p in ps), strict=True
+            ):
+                rows = [inputs.differences(values[a], values[b]) for values in self._values(quantity)]
+                names = quantity.name, self.systems[a], self.systems[b]
+                mean, around = (
+                    float(np.mean([row.mean() for row in rows])),
+                    self._interval(rows, Bounds(-reach, reach)),
+                )
+                pairs.append(MacroPair(*names, mean, around, p, corrected, corrected <= settings.alpha))
+        return tuple(pairs)
 
     def _interval(self, rows: Sequence[FloatArray], bounds: Bounds) -> Interval:
         return macro_interval(rows, level=self.settings.level, bounds=bounds, clusters=self.clusters)

@@ -15,8 +15,7 @@ from ranklens.metrics import parse
 from ranklens.scores import Scores
 from ranklens.stats import Clusters, Interval, design_effect, inputs, intraclass_correlation
 from ranklens.stats.bounded import is_binary
-from ranklens.stats.deviations import deviation_interval
-from ranklens.stats.power import default_test_power, queries_for_default_test
+from ranklens.stats.power import default_test_power, deviation_interval, queries_for_default_test
 from ranklens.tables.table import Shown
 from ranklens.words import counted, kind, percent
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ranklens.comparison.compare import compare_scores
 from ranklens.comparison.export import measure_row
+from ranklens.comparison.settings import Settings
 from ranklens.data.files.hashes import Inputs
 from ranklens.data.files.json_reading import loads
 from ranklens.data.files.json_schema import shown
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.options import ComparisonArguments
     from ranklens.scores import Scores
 
 
@@ -60,7 +62,16 @@ def _check_results(comparison: Comparison, content: Mapping[str, Any]) -> None:
 
 
 def _compared(content: Mapping[str, Any]) -> Comparison:
-    settings, measures = content["settings"], content["measures"]
+    measures = content["measures"]
+    margins = {name: Margin(**one) for name, one in content["settings"]["margins"].items()}
+    settings = Settings(**{**content["settings"], "margins": margins})
+    options: ComparisonArguments = {
+        **settings.options(),
+        "primary": settings.primary,
+        "margin": margins or None,
+        "clusters": content["cluster_of"],
+        "by": content["slice_of"],
+    }
     columns = content["values"].items()
     systems: dict[str, Scores | Values] = {
         system: Values(content["queries"], {name: np.array(by[system], float) for name, by in columns})
@@ -76,20 +87,8 @@ def _compared(content: Mapping[str, Any]) -> Comparison:
             replace(parse(row["name"]), asked=row["asked"]) if is_measure(row["name"]) else row["name"]
             for row in measures
         ],
-        baseline=settings["baseline"],
-        test=None if settings["is_default"] else settings["test"],
-        correction=settings["correction"],
-        alpha=settings["alpha"],
-        level=settings["level"],
-        primary=settings["primary"],
-        family=settings["family"],
         better={row["name"]: row["better"] for row in measures if not is_measure(row["name"])},
-        margin={name: Margin(one["size"], one["relative"]) for name, one in settings["margins"].items()}
-        or None,
-        clusters=content["cluster_of"],
-        intervals=settings["intervals"],
-        by=content["slice_of"],
-        rng=settings["seed"],
+        **options,
     )
     aligned = replace(comparison.aligned, missing=content["missing"], left_out=content["left_out"])
     return replace(

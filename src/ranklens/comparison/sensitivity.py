@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import FloatArray
     from ranklens.comparison.comparison import Comparison
+    from ranklens.comparison.options import Correction, Test
     from ranklens.scores import Scores, Values
 
 LEFT_OUT = "each query left out"
@@ -209,28 +210,22 @@ def _has_the_same_values(comparison: Comparison, other: Alternative) -> bool:
 
 def _compared(comparison: Comparison, other: Alternative) -> Comparison:
     """By the same tests, but for what the alternative changes."""
-    settings = comparison.settings
     values = {system: comparison.aligned.of(system) for system in comparison.systems}
-    given: Mapping[str, Scores | Values] = other.scores or values
+    systems: Mapping[str, Scores | Values] = other.scores or values
     missing = next((one.policy.missing for one in other.scores.values()), None)
-    clusters = comparison.cluster_of
-    queries = {query for one in other.scores.values() for query in one.queries}
-    if clusters is not None and queries:
-        clusters = {query: cluster for query, cluster in clusters.items() if query in queries}
-    return compare_scores(
-        given,
-        list(dict.fromkeys(other.names.values())),
-        baseline=settings.baseline,
-        test=other.test or (None if settings.is_default else settings.test),  # type: ignore[arg-type]
-        correction=other.correction or settings.correction,  # type: ignore[arg-type]
-        alpha=settings.alpha,
-        level=settings.level,
-        family=settings.family if len(other.names) > 1 else "measure",
-        clusters=clusters,
-        missing=missing,
-        intervals=settings.intervals,
-        rng=settings.seed,
-    )
+    options = comparison.settings.options()
+    clusters = comparison.cluster_of or {}
+    queries = {query for one in other.scores.values() for query in one.queries} or {*clusters}
+    if clusters:
+        options["clusters"] = {query: label for query, label in clusters.items() if query in queries}
+    if other.test:
+        options["test"] = cast("Test", other.test)
+    if other.correction:
+        options["correction"] = cast("Correction", other.correction)
+    if len(other.names) == 1:
+        options["family"] = "measure"
+    names = list(dict.fromkeys(other.names.values()))
+    return compare_scores(systems, names, missing=missing, **options)
 
 
 def _outcome(

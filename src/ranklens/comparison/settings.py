@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ranklens.stats.significance import DEFAULT_TEST, SIGNIFICANCE_TESTS, Signif
 if TYPE_CHECKING:
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.openness import Unjudged
+    from ranklens.comparison.options import ComparisonArguments, Correction, Test
     from ranklens.stats import Margin
 
 CHOICES = {name: option.choices for name, option in descriptions(CompareOptions).items() if option.choices}
@@ -85,6 +86,19 @@ class Settings:
             intervals=options.intervals,
             is_default=options.test is None,
         )
+
+    def options(self) -> ComparisonArguments:
+        """What asks for the same tests again, with the same random numbers."""
+        return {
+            "baseline": self.baseline,
+            "test": None if self.is_default else cast("Test", self.test),
+            "correction": cast("Correction", self.correction),
+            "alpha": self.alpha,
+            "level": self.level,
+            "family": self.family,
+            "intervals": self.intervals,
+            "rng": self.seed,
+        }
 
     @property
     def is_joint(self) -> bool:

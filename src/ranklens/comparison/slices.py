@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from ranklens import words
@@ -59,14 +60,14 @@ def in_order(names: Iterable[str]) -> list[str]:
     >>> in_order(["(none)", "b", "10", "9"])
     ['9', '10', 'b', '(none)']
     """
-    return sorted(set(names), key=lambda name: (name == NONE, _number(name), name))
 
+    def place(name: str) -> tuple[bool, float, str]:
+        try:
+            return name == NONE, float(name), name
+        except ValueError:
+            return name == NONE, math.inf, name
 
-def _number(name: str) -> float:
-    try:
-        return float(name)
-    except ValueError:
-        return float("inf")
+    return sorted(set(names), key=place)
 
 
 def values_of(name: str, queries: object) -> dict[str, object]:

@@ -237,27 +237,21 @@ def method(comparison: Comparison) -> str:
     texts = []
     for test, parts in by_test.items():
         names = several([comparison.shown(part.quantity.name) for part in parts])
-        texts.append(_test(test, parts) + (f" for {names}" if len(by_test) > 1 else ""))
+        text, settings = SIGNIFICANCE_TESTS[test].words, parts[0].settings
+        text += " by cluster" if any(part.clusters is not None for part in parts) else ""
+        exact = sum(part.exact_pairs for part in parts)
+        if settings.is_joint:
+            text += f" with {JOINT_RESAMPLES:,} resamples"
+        elif SIGNIFICANCE_TESTS[test].is_resampled and exact == sum(map(len, parts)):
+            text = f"exact {text}"
+        elif SIGNIFICANCE_TESTS[test].is_resampled:
+            text += f" with {settings.resamples:,} resamples"
+            text += f" (exact where at most {EXACT_UP_TO} queries differ)" if exact else ""
+        texts.append(text + (f" for {names}" if len(by_test) > 1 else ""))
     n = f"n = {len(comparison.query_ids):,}"
     if clusters := comparison.pairs.parts[0].terms.clusters:
         n += f" queries in {counted(clusters, 'cluster')}"
     return f"{', '.join(texts)}, two-sided, {n}{_corrected(comparison, family)}"
-
-
-def _test(test: str, parts: Sequence[Contrasts]) -> str:
-    """The test in words, and how much was resampled."""
-    text, settings = SIGNIFICANCE_TESTS[test].words, parts[0].settings
-    if any(part.clusters is not None for part in parts):
-        text += " by cluster"
-    if settings.is_joint:
-        return f"{text} with {JOINT_RESAMPLES:,} resamples"
-    if not SIGNIFICANCE_TESTS[test].is_resampled:
-        return text
-    exact = sum(part.exact_pairs for part in parts)
-    if exact == sum(map(len, parts)):
-        return f"exact {text}"
-    drawn = f"{text} with {settings.resamples:,} resamples"
-    return drawn + (f" (exact where at most {EXACT_UP_TO} queries differ)" if exact else "")
 
 
 def _intervals(comparison: Comparison) -> str:

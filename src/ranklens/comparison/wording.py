@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ranklens.comparison import margin_words
+from ranklens.comparison import margins
 from ranklens.comparison.settings import fewest_queries
 from ranklens.stats import queries_needed
 from ranklens.stats.corrections import CORRECTIONS_BY_NAME
@@ -61,7 +61,7 @@ class Finding(NamedTuple):
 def of_pair(pair: PairResult, *, intervals: bool = True) -> str:
     """Which of two systems is better, by how much, how certain that is, and which differences often go undetected."""
     is_open = f"open, as {_COULD_TURN}" if pair.is_open else ""
-    parts = (_of_pair(pair, intervals=intervals).text, margin_words.of_pair(pair), is_open)
+    parts = (_of_pair(pair, intervals=intervals).text, margins.of_pair(pair), is_open)
     return "; ".join(filter(None, parts))
 
 
@@ -91,7 +91,7 @@ def _of_pair(pair: PairResult, *, intervals: bool) -> Finding:
 def of_measure(comparison: Comparison, measure: str, *, intervals: bool = True) -> Finding:
     """Which system to choose by one measure, and how certain that is; also without the intervals of differences."""
     finding = _of_measure(comparison, measure, intervals=intervals)
-    if margin := margin_words.of_measure(comparison, measure):
+    if margin := margins.of_measure(comparison, measure):
         return finding._replace(joint=finding.joint or ".", reasons=f"{finding.reasons}{margin}")
     return finding
 
@@ -183,12 +183,12 @@ def _against_baseline(
     if worse:
         below = word.replace("better", "worse").replace("higher", "lower")
         size = "" if better or same else f"; {closest(worse[0])}"
-        little = [system for system in worse if system in margin_words.as_good(comparison, measure, baseline)]
+        little = [system for system in worse if system in margins.as_good(comparison, measure, baseline)]
         if little:
             size = f", but {'' if little == worse else several(little) + ' '}by less than the margin{size}"
         parts.append(f"{_are(worse)} {below} than {baseline}{size}.")
     if is_rated and decides(comparison, measure):
-        as_good = margin_words.as_good(comparison, measure, baseline)
+        as_good = margins.as_good(comparison, measure, baseline)
         if as_good and (not better or (len(better) == 1 and better[0] in as_good)):
             equal = [*better, baseline] if better else [baseline, *as_good]
             parts.append(_cheapest(equal, do_differ={*equal} <= different | {baseline}).strip())
@@ -243,8 +243,18 @@ def of_slices(comparison: Comparison, measure: str) -> str:
 
 def facts(pair: PairResult, *, intervals: bool = True) -> str:
     """The size of a difference, how likely it is by chance, and which differences often go undetected."""
-    unlike = _unlike_interval(pair) if intervals else ""
-    size, compared = _size(pair, intervals=intervals), pair.terms.procedure.compares
+    unlike, compared = _unlike_interval(pair) if intervals else "", pair.terms.procedure.compares
+    low, high = pair.interval
+    difference, what, decimals = abs(pair.difference), "", 3
+    if pair.difference < 0:  # that of the one ahead over the other
+        low, high = -high, -low
+    if pair.terms.quantity.is_geometric:
+        difference, low, high, what = math.exp(difference), math.exp(low), math.exp(high), "a factor of "
+    elif 0 < difference < 0.001:
+        decimals = 5
+    size = f"{what}{difference:.{decimals}f}" + (
+        f" [{low:.{decimals}f}, {high:.{decimals}f}]" if intervals else ""
+    )
     if not compared:
         return f"{size}, {_chance(pair)}{unlike}{_unseen(pair)}"
     more, fewer = max(pair.wins, pair.losses), min(pair.wins, pair.losses)
@@ -282,11 +292,11 @@ def _advice(comparison: Comparison, measure: str, ranked: Sequence[str]) -> str:
     best, *others = ranked
     rivals = [system for system in others if system not in comparison.told_apart(measure, best)]
     if not rivals:
-        if equal := margin_words.as_good(comparison, measure, best):
+        if equal := margins.as_good(comparison, measure, best):
             return _cheapest([best, *equal], do_differ=True)
         closest = next(system for system in comparison.ranked(measure) if system != best)
         return f" {_recommended(best, _caution(comparison, measure, closest, best))}"
-    if margin_words.equivalent(comparison, measure, best, rivals):
+    if margins.equivalent(comparison, measure, best, rivals):
         return _cheapest([best, *rivals], do_differ=False)
     pair = comparison.pair(measure, best, rivals[0])
     if pair.adjusted_p <= pair.terms.settings.alpha:
@@ -419,21 +429,6 @@ def _chance(pair: PairResult) -> str:
     settings, family = pair.terms.settings, pair.terms.family
     alone = ", not corrected over measures" if pair.terms.is_secondary else ""
     return f"{p_text(pair.adjusted_p, settings.alpha)}{correction_text(settings, family)}{alone}"
-
-
-def _size(pair: PairResult, *, intervals: bool) -> str:
-    """The difference of the one ahead over the other, with its interval."""
-    low, high = pair.interval
-    difference, what, decimals = abs(pair.difference), "", 3
-    if pair.difference < 0:
-        low, high = -high, -low
-    if pair.terms.quantity.is_geometric:
-        difference, low, high = math.exp(difference), math.exp(low), math.exp(high)
-        what = "a factor of "
-    elif 0 < difference < 0.001:
-        decimals = 5
-    around = f" [{low:.{decimals}f}, {high:.{decimals}f}]" if intervals else ""
-    return f"{what}{difference:.{decimals}f}{around}"
 
 
 def _decimals(size: float) -> str:

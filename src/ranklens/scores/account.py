@@ -74,14 +74,11 @@ def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None 
     from ranklens.metrics.formulas.counts import judged_of_retrieved
 
     cuts = [cut for cut in (deepest(measures), depth) if cut is not None]
-    found, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
-    if not retrieved.any() or judged.policy.judged_only or _names_only_the_expected(judged):
+    among, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
+    if not retrieved.any() or judged.policy.judged_only:
         return None
-    return float(found.sum() / retrieved.sum())
-
-
-def _names_only_the_expected(judged: Judged) -> bool:
-    """Whether judgments are a golden set: no document judged not relevant, and two or fewer for the usual query."""
-    if not len(judged) or (judged.ideal.grade <= 0).any():
-        return False
-    return bool(np.median(judged.ideal.sum()) <= FEW_EXPECTED)
+    # A golden set has no document judged not relevant, and two or fewer for the usual query.
+    has_only_relevant = len(judged) > 0 and not (judged.ideal.grade <= 0).any()
+    if has_only_relevant and np.median(judged.ideal.sum()) <= FEW_EXPECTED:
+        return None
+    return float(among.sum() / retrieved.sum())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ranklens.data.files.hashes import NO_INPUTS, Inputs
@@ -78,46 +78,29 @@ def evaluate(
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     if is_spark(run) or is_spark(qrels):
-        found = _on_spark(qrels, run, wanted, chosen, columns, match)
+        from ranklens.upward import evaluate_on_spark
+
+        if chosen.ties == "average":
+            _refuse_undefined(wanted)
+        scores: Scores = evaluate_on_spark(qrels, run, wanted, chosen, columns=columns, match=match)
     else:
-        with _turn(qrels, run, wanted, match):
+        # One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others.
+        judgments = qrels.judged if isinstance(qrels, Qrels) else qrels
+        ranked = run.rankings if isinstance(run, Run) else run
+        are_dicts = isinstance(ranked, dict) and isinstance(judgments, (dict, Mapping))
+        calls_out = match is not None or True in [measure.definition.is_foreign for measure in wanted]
+        with turn() if are_dicts and not calls_out else nullcontext():
             inputs = Inputs.of((qrels, run))
             judged, sources = judge_given(qrels, run, chosen, columns, match, abstain_below)
-            found = _score(judged, wanted, sources, inputs)
+            scores = _score(judged, wanted, sources, inputs)
         if judged.details is not None and judged.details.is_sample:
             _warn_of_samples(wanted)
     if save:
         from ranklens.scores.history import saving
 
         asked = {**saving.paths(qrels=qrels, run=run), "measures": [measure.shown for measure in wanted]}
-        saving.save({saving.name_of(run): found}, save, "evaluate", asked)
-    return found
-
-
-def _turn(
-    qrels: object, run: object, wanted: Sequence[Measure], match: Matching | None
-) -> AbstractContextManager[object]:
-    """One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others."""
-    judged = qrels.judged if isinstance(qrels, Qrels) else qrels
-    ranked = run.rankings if isinstance(run, Run) else run
-    are_dicts = isinstance(ranked, dict) and isinstance(judged, (dict, Mapping))
-    calls_out = match is not None or True in [measure.definition.is_foreign for measure in wanted]
-    return turn() if are_dicts and not calls_out else nullcontext()
-
-
-def _on_spark(
-    qrels: Any,
-    run: Any,
-    wanted: Sequence[Measure],
-    policy: Policy,
-    columns: Mapping[str, str] | None,
-    match: Matching | None,
-) -> Scores:
-    if policy.ties == "average":
-        _refuse_undefined(wanted)
-    from ranklens.upward import evaluate_on_spark
-
-    return evaluate_on_spark(qrels, run, wanted, policy, columns=columns, match=match)
+        saving.save({saving.name_of(run): scores}, save, "evaluate", asked)
+    return scores
 
 
 def evaluate_rankings(
@@ -160,12 +143,12 @@ def evaluate_rankings(
     if first.details is not None and len(listings) == len(each):
         together = replace(first.details, listing=Listing.taking_turns(listings), _cache={})
         first = replace(first, details=together, _cache={})
-    values = {
-        str(measure): measure(first)
-        if measure.definition.over_rankings
-        else np.mean([measure(one) for one in each], axis=0)
-        for measure in wanted
-    }
+    values = {}
+    for measure in wanted:
+        is_over_all = measure.definition.over_rankings
+        values[str(measure)] = (
+            measure(first) if is_over_all else np.mean([measure(one) for one in each], axis=0)
+        )
     return Scores(wanted, first, Values(first.queries, values))
 
 
@@ -195,22 +178,25 @@ def evaluate_each(
 
     ``skip_bad`` leaves out runs that cannot be evaluated, unless none is left. ``into`` is filled as far as it goes.
     """
-    found, several = into or Each(), len(runs) > 1
+    each, several = into or Each(), len(runs) > 1
     tasks = (partial(_one, evaluated, run) for run in runs.values())
-    results = (
-        _side_by_side(tasks) if several and all(map(_is_small, runs.values())) else (task() for task in tasks)
-    )
+    results: Iterator[tuple[Scores | RankLensError, list[RankLensWarning]]] = (task() for task in tasks)
+    if several and all(map(_is_small, runs.values())):
+        from ranklens.data.files.streams import ahead
+
+        # The first alone, which indexes the judgments for all others.
+        results = chain((task() for task in islice(tasks, 1)), ahead(tasks))
     for name, (scored, heard) in zip(progress(list(runs)), results, strict=True):
         if isinstance(scored, RankLensError):
             if not (skip_bad and several):
                 raise _about(scored, name, runs[name]) if several else scored
-            found.bad[name] = scored
+            each.bad[name] = scored
             continue
-        found.scores[name], found.heard[name] = scored, heard
-    if found.bad and not found.scores:
-        name, error = next(iter(found.bad.items()))
+        each.scores[name], each.heard[name] = scored, heard
+    if each.bad and not each.scores:
+        name, error = next(iter(each.bad.items()))
         raise _about(error, name, runs.get(name, name))  # a path, if it could not even be opened
-    return found
+    return each
 
 
 def _about(error: RankLensError, name: str, run: Any) -> RankLensError:
@@ -219,14 +205,6 @@ def _about(error: RankLensError, name: str, run: Any) -> RankLensError:
     if not str(error).startswith((f"{name}: ", f"{place}:")):
         error.prefix(f"{name}: ")
     return error
-
-
-def _side_by_side(tasks: Iterator[Callable[[], T]]) -> Iterator[T]:
-    """The first alone, which indexes the judgments for all others."""
-    from ranklens.data.files.streams import ahead
-
-    yield from (task() for task in islice(tasks, 1))
-    yield from ahead(tasks)
 
 
 def _is_small(run: Any) -> bool:
@@ -255,10 +233,7 @@ def score(judged: Judged, measures: str | Measure | Sequence[str | Measure]) -> 
 
 
 def _score(
-    judged: Judged,
-    wanted: Sequence[Measure],
-    sources: Sources | None = None,
-    inputs: Inputs = NO_INPUTS,
+    judged: Judged, wanted: Sequence[Measure], sources: Sources | None = None, inputs: Inputs = NO_INPUTS
 ) -> Scores:
     if judged.policy.ties == "average":
         _refuse_undefined(wanted)
@@ -273,13 +248,9 @@ def _in_blocks(judged: Judged, wanted: Sequence[Measure]) -> dict[str, Any]:
 
     apart = [one for one in wanted if one.definition.view is None and not one.definition.is_foreign]
     blocks = [[measure(block) for measure in apart] for block in judged.in_blocks()] if apart else []
-    found = {
-        str(measure): np.concatenate(values)
-        for measure, values in zip(apart, zip(*blocks, strict=True), strict=True)
-    }
-    return {
-        str(measure): found[str(measure)] if str(measure) in found else measure(judged) for measure in wanted
-    }
+    joined = map(np.concatenate, zip(*blocks, strict=True))
+    values = dict(zip(map(str, apart), joined, strict=True))
+    return {str(one): values[str(one)] if str(one) in values else one(judged) for one in wanted}
 
 
 def _warn_of_samples(measures: Sequence[Measure]) -> None:

@@ -21,11 +21,17 @@ def details(
 ) -> list[str]:
     """What was averaged over, what was left out or decided, and how far the judgments reach; ``parameters`` may be stated elsewhere."""
     among = ", ".join(_if_any(_among_the_queries(account, measures)))
+    policy = account.policy.describe() if account.knows_policy else ""
+    if policy and account.tied:
+        across = [f"across the cutoff {k} in {n:,}" for k, n in account.across.items() if n]
+        policy += f" (judged documents tie in {', '.join([counted(account.tied, 'query'), *across])})"
+    k = deepest(measures)
+    what = "the retrieved documents" if k is None or k >= account.longest else f"the top {k}"
     parts = [
         f"{counted(account.applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
         *_if_any(_beside_the_queries(account.applied)),
-        account.policy.describe() + _ties_at_cutoffs(account) if account.knows_policy else "",
-        _judged_share(account, measures),
+        policy,
+        "" if account.share is None else f"{percent(account.share)} of {what} judged",
         *spellings(measures),
         *(_parameters(account, measures) if parameters and account.knows_policy else []),
     ]
@@ -71,10 +77,12 @@ def _parameters(account: Account, measures: Sequence[Measure]) -> list[str]:
     is_binary = account.graded == 0
     by_parts: dict[str, list[str]] = {}
     for measure in measures:
-        found = stated(measure, account.max_grade)
+        parts = [
+            part for part in stated(measure, account.max_grade) if not (is_binary and part.startswith("gain"))
+        ]
         if account.policy.max_grade is None:
-            found = [f"{part} (highest judged)" if part.startswith("max_grade") else part for part in found]
-        if parts := [part for part in found if not (is_binary and part.startswith("gain"))]:
+            parts = [f"{part} (highest judged)" if part.startswith("max_grade") else part for part in parts]
+        if parts:
             by_parts.setdefault(", ".join(parts), []).append(measure.shown)
     return [f"{several(names, len(names))} with {parts}" for parts, names in by_parts.items()]
 
@@ -117,17 +125,15 @@ def _without_relevant(account: Account, measures: Sequence[Measure]) -> tuple[in
 
 def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
     """What else was counted: how many, and the words for it."""
+    again, apart = (
+        counted(applied.logged_again, "question"),
+        counted(applied.unanswerable, "unanswerable question"),
+    )
     return [
         (applied.joined == "text", "joined on the texts of questions"),
-        (
-            applied.logged_again,
-            f"{counted(applied.logged_again, 'question')} logged again: the last answer counts",
-        ),
+        (applied.logged_again, f"{again} logged again: the last answer counts"),
         (applied.silent, f"{counted(applied.silent, 'query')} got nothing back"),
-        (
-            applied.unanswerable,
-            f"{counted(applied.unanswerable, 'unanswerable question')} apart: {applied.abstained:,} rightly got nothing back",
-        ),
+        (applied.unanswerable, f"{apart} apart: {applied.abstained:,} rightly got nothing back"),
         (applied.ignored, f"{counted(applied.ignored, 'unjudged query')} of the run ignored"),
         (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
         (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),
@@ -136,21 +142,6 @@ def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
 
 def _if_any(facts: Sequence[tuple[int, str]]) -> list[str]:
     return [text for number, text in facts if number]
-
-
-def _ties_at_cutoffs(account: Account) -> str:
-    if not account.tied:
-        return ""
-    told = [f"across the cutoff {k} in {n:,}" for k, n in account.across.items() if n]
-    return f" (judged documents tie in {', '.join([counted(account.tied, 'query'), *told])})"
-
-
-def _judged_share(account: Account, measures: Sequence[Measure]) -> str:
-    if account.share is None:
-        return ""
-    k = deepest(measures)
-    is_all = k is None or k >= account.longest
-    return f"{percent(account.share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
 
 
 def kinds_of_intervals(intervals: Mapping[str, Interval]) -> list[str]:

@@ -43,10 +43,12 @@ def read_scores(path: str | Path) -> dict[str, Scores]:
     """
     file = Path(path)
     try:
-        text = _json_text(file)
-        if text is None:
+        with file.open("rb") as opened:
+            is_object = opened.read(1 << 16).lstrip().startswith(b"{")
+        ending = file.suffix.lower()
+        if ending != ".json" and (not is_object or ending in (".jsonl", ".ndjson", ".gz")):
             return _copied_from(file)
-        content = loads(text)
+        content = loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
     except ValueError as error:
@@ -54,60 +56,45 @@ def read_scores(path: str | Path) -> dict[str, Scores]:
             raise
         raise InputError(f"{path} is not JSON: {error}.", path=str(path)) from None
     try:
-        return _by_name(content, file)
+        if not isinstance(content, dict) or not content:
+            raise InputError(NO_SCORES)
+        single = "values" in content
+        if single and "systems" in content:
+            return {name: scores_of(one) for name, one in of_comparison(check_comparison(content)).items()}
+        named = {file.name.partition(".")[0]: content} if single else content
+        if "format_version" in named:  # something else of RankLens
+            raise InputError(NO_SCORES)
+        return {name: recalled(one, "" if single else f"{name}: ") for name, one in named.items()}
     except RankLensError as error:
         error.prefix(f"{path}: ")
         error.path = str(path)
         raise
 
 
-def _by_name(content: object, file: Path) -> dict[str, Scores]:
-    if not isinstance(content, dict) or not content:
-        raise InputError(NO_SCORES)
-    single = "values" in content
-    if single and "systems" in content:
-        return {name: scores_of(one) for name, one in of_comparison(check_comparison(content)).items()}
-    named = {file.name.partition(".")[0]: content} if single else content
-    if "format_version" in named:  # something else of RankLens
-        raise InputError(NO_SCORES)
-    return {name: recalled(one, "" if single else f"{name}: ") for name, one in named.items()}
-
-
 def of_comparison(content: Mapping[str, Any]) -> dict[str, ScoresJson]:
     """What the JSON of a comparison says of each system, as the JSON of scores has it."""
-    known = {row["name"] for row in content["measures"] if is_measure(row["name"])}
+    measures = {row["name"] for row in content["measures"] if is_measure(row["name"])}
     return {
         system: {
             "n": len(content["queries"]),
             "queries": content["queries"],
             "policy": content["policy"],
             "measures": [{"measure": row["name"], "asked": row["asked"]} for row in content["measures"]],
-            "values": {name: by[system] for name, by in content["values"].items() if name in known},
+            "values": {name: by[system] for name, by in content["values"].items() if name in measures},
             "applied": content["applied"].get(system, {"queries": len(content["queries"])}),
         }
         for system in content["systems"]
     }
 
 
-def _json_text(file: Path) -> str | None:
-    """The text of one JSON object or list; None for a table, JSONL included."""
-    with file.open("rb") as opened:
-        head = opened.read(1 << 16).lstrip()
-    if file.suffix.lower() != ".json" and (
-        not head.startswith(b"{") or file.suffix.lower() in (".jsonl", ".ndjson", ".gz")
-    ):
-        return None
-    return file.read_text(encoding="utf-8")
-
-
 def _copied_from(file: Path) -> dict[str, Scores]:
     from ranklens.scores.value_tables import read_values
 
-    found = {}
+    scores = {}
     for run, table in read_values(file).items():
-        known = [name for name in table if is_measure(name)]
-        others = [name for name in table if name not in known]
-        if not known:
+        names = [name for name in table if is_measure(name)]
+        others = [name for name in table if name not in names]
+        if not names:
             raise InputError(
                 f"{file}: none of {several(others) or 'its columns'} is a measure. Pass the table to compare_scores to compare such values.",
                 path=str(file),
@@ -116,11 +103,11 @@ def _copied_from(file: Path) -> dict[str, Scores]:
             warn(
                 f"{file}: {several(others)} left out, as RankLens knows no such measure. Pass the table to compare_scores to compare it."
             )
-        measures = [parse(name) for name in known]
-        values = {str(measure): table[name] for measure, name in zip(measures, known, strict=True)}
+        measures = [parse(name) for name in names]
+        values = {str(measure): table[name] for measure, name in zip(measures, names, strict=True)}
         account = Account(Applied(queries=len(table.queries)), knows_policy=False)
-        found[run] = Scores(measures, account, Values(table.queries, values))
-    return found
+        scores[run] = Scores(measures, account, Values(table.queries, values))
+    return scores
 
 
 def recalled(content: object, name: str = "") -> Scores:
@@ -137,7 +124,7 @@ def scores_of(content: ScoresJson) -> Scores:
     asked = {row["measure"]: row["asked"] for row in content["measures"]}
     measures = [replace(parse(name), asked=asked.get(name, "")) for name in content["values"]]
     kinds = {name: np.object_ if is_text(name) else np.float64 for name in content["values"]}
-    values = {name: np.array(found, kinds[name]) for name, found in content["values"].items()}
+    values = {name: np.array(column, kinds[name]) for name, column in content["values"].items()}
     policy = content["policy"]
     account = Account(
         Applied(**content["applied"]),

@@ -41,9 +41,22 @@ def read_values(path: str | Path) -> dict[str, Values]:
     """
     source = open_source(path)
     name = name_of_file(source.name)
-    if _is_printed(source):
+    head = without_bom(source.head())
+    first = head.decode(errors="replace").partition("\n")[0]
+    fields = first.split()
+    if len(fields) == 3 and (
+        fields[0] in _NAMES or _is_number(fields[2])
+    ):  # trec_eval's measure, query, value
         return _printed(source, name)
-    table = _table(path, source)
+    head = head.lstrip()
+    if head.startswith(b"PAR1"):
+        table = formats.read_table(path, "parquet")
+    elif head.startswith((b"{", b"[")):
+        import polars as pl
+
+        table = pl.DataFrame(read_rows(str(path), "scores"), infer_schema_length=None)
+    else:
+        table = formats.read_table(path, "tsv" if b"\t" in head.partition(b"\n")[0] else "csv")
     return values_by_run(table, source.name) or {name: _values(table, source.name)}
 
 
@@ -54,18 +67,6 @@ def values_by_run(table: pl.DataFrame, name: str) -> dict[str, Values]:
         return {}
     parts = table.partition_by(run, as_dict=True, maintain_order=True, include_key=False)
     return {str(key[0]): _values(part, name) for key, part in parts.items()}
-
-
-def _table(path: str | Path, source: Source) -> pl.DataFrame:
-    import polars as pl
-
-    head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(b"PAR1"):
-        return formats.read_table(path, "parquet")
-    if head.startswith((b"{", b"[")):
-        return pl.DataFrame(read_rows(str(path), "scores"), infer_schema_length=None)
-    first = head.partition(b"\n")[0]
-    return formats.read_table(path, "tsv" if b"\t" in first else "csv")
 
 
 def _values(table: pl.DataFrame, name: str) -> Values:
@@ -122,16 +123,10 @@ def _numbers(column: pl.Series, name: str) -> FloatArray:
     return numbers.to_numpy()
 
 
-def _is_printed(source: Source) -> bool:
-    """Whether the first line is one of trec_eval's: measure, query, value."""
-    first = without_bom(source.head()).decode(errors="replace").partition("\n")[0].split()
-    return len(first) == 3 and (first[0] in _NAMES or _is_number(first[2]))
-
-
-def _is_number(text: str) -> bool:
+def _is_number(text: Any) -> bool:
     try:
         float(text)
-    except ValueError:
+    except (TypeError, ValueError):
         return False
     return True
 
@@ -166,28 +161,25 @@ def by_system(given: object) -> object:
     if isinstance(given, (str, os.PathLike)):
         return read_values(os.fspath(given))
     if isinstance(given, Mapping):
-        return {
-            name: _of_one_system(os.fspath(system)) if isinstance(system, (str, os.PathLike)) else system
-            for name, system in given.items()
-        }
+        systems = dict(given)
+        for name, path in given.items():
+            if isinstance(path, (str, os.PathLike)):
+                own = read_values(os.fspath(path))
+                if len(own) > 1:
+                    raise InputError(
+                        f"{os.fspath(path)} holds the values of {len(own)} systems ({', '.join(own)}); ranklens.read_scores gives them by name.",
+                        path=os.fspath(path),
+                    )
+                systems[name] = next(iter(own.values()))
+        return systems
     if not frames.is_frame(given):
         return given
-    systems = values_by_run(frames.to_polars(given), "The table")
-    if not systems:
+    by_run = values_by_run(frames.to_polars(given), "The table")
+    if not by_run:
         raise InputError(
             "The table has no column system, which says whose values they are; add one, or pass {name: table}."
         )
-    return systems
-
-
-def _of_one_system(path: str) -> Values:
-    systems = read_values(path)
-    if len(systems) > 1:
-        raise InputError(
-            f"{path} holds the values of {len(systems)} systems ({', '.join(systems)}); ranklens.read_scores gives them by name.",
-            path=path,
-        )
-    return next(iter(systems.values()))
+    return by_run
 
 
 def values_of(system: str, given: object) -> Values:
@@ -211,19 +203,15 @@ def _of_rows(system: str, given: Mapping[Any, Any]) -> Values:
         raise InputError(
             f"{system}: expected {{query: {{measure: value}}}}, a table with a column query and one per measure, or Scores."
         )
-    names = dict.fromkeys(name for row in given.values() for name in row)
-    columns = {
-        canonical(name): np.array([_number(system, row.get(name, np.nan), name) for row in given.values()])
-        for name in names
-    }
+    columns: dict[str, FloatArray] = {}
+    for name in dict.fromkeys(name for row in given.values() for name in row):
+        values = [row.get(name, np.nan) for row in given.values()]
+        try:
+            columns[canonical(name)] = np.array([float(value) for value in values])
+        except (TypeError, ValueError):
+            wrong = next(value for value in values if not _is_number(value))
+            raise InputError(f"{system}: a value of {name} is {wrong!r}, not a number.") from None
     return Values([str(query) for query in given], columns)
-
-
-def _number(system: str, value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{system}: a value of {name} is {value!r}, not a number.") from None
 
 
 def _of_frame(system: str, given: Any) -> Values:

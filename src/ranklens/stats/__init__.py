@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     )
     from ranklens.stats.corrections import CORRECTIONS, adjust
     from ranklens.stats.effects import EffectSize, effect_size
-    from ranklens.stats.intervals import INTERVALS, Bounds, Interval, interval
+    from ranklens.stats.intervals import (
+        INTERVALS,
+        Bounds,
+        Interval,
+        interval,
+        relative_interval,
+        share_interval,
+    )
     from ranklens.stats.joint import Simultaneous, simultaneous
     from ranklens.stats.leave_one_out import Influence, influence
     from ranklens.stats.margins import DECISIONS, Decision, Margin, MarginTest, margin_test
     from ranklens.stats.overlap import Overlap, rbo
     from ranklens.stats.paired import TestResult
     from ranklens.stats.power import detectable_difference, power_of, queries_needed
-    from ranklens.stats.ratios import relative_interval, share_interval
     from ranklens.stats.risk import georisk, trisk, urisk
     from ranklens.stats.sequences import ConfidenceSequence, confidence_sequence
     from ranklens.stats.significance import TESTS, paired_test
@@ -37,12 +43,11 @@ _HOME = {
     "corrections": "CORRECTIONS adjust",
     "effects": "EffectSize effect_size",
     "leave_one_out": "Influence influence",
-    "intervals": "INTERVALS Bounds Interval interval",
+    "intervals": "INTERVALS Bounds Interval interval relative_interval share_interval",
     "margins": "DECISIONS Decision Margin MarginTest margin_test",
     "overlap": "Overlap rbo",
     "paired": "TestResult",
     "power": "detectable_difference power_of queries_needed",
-    "ratios": "relative_interval share_interval",
     "risk": "georisk trisk urisk",
     "sequences": "ConfidenceSequence confidence_sequence",
     "significance": "TESTS paired_test",

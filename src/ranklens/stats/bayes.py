@@ -11,8 +11,6 @@ from ranklens.errors import Given, InputError
 from ranklens.stats import inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy.typing as npt
 
     from ranklens.arrays import FloatArray
@@ -63,20 +61,16 @@ def probabilities(
     if not inputs.finite(rope, "rope") >= 0:
         raise InputError(Given("rope", rope), " is not allowed: it must be 0 or more, such as 0.01.")
     change = inputs.differences(*inputs.pair(a, b))
+    n = len(change)
     if method == "t" and not inputs.constant(change):
-        worse, better = _student(change, rope)
+        from scipy.special import stdtr
+
+        mean, error = change.mean(), change.std(ddof=1) / n**0.5
+        worse, better = (float(stdtr(n - 1, (side * mean - rope) / error)) for side in (-1, 1))
     else:
         method = "signed-rank"
         worse, better = _signed_rank(change, rope, inputs.generator(rng), inputs.count(samples, "samples"))
-    return Probabilities(worse, max(0.0, 1 - worse - better), better, float(rope), method, len(change))
-
-
-def _student(change: FloatArray, rope: float) -> tuple[float, float]:
-    from scipy.special import stdtr
-
-    n = len(change)
-    mean, error = change.mean(), change.std(ddof=1) / n**0.5
-    return float(stdtr(n - 1, (-rope - mean) / error)), float(stdtr(n - 1, (mean - rope) / error))
+    return Probabilities(worse, max(0.0, 1 - worse - better), better, float(rope), method, n)
 
 
 def _signed_rank(
@@ -93,7 +87,9 @@ def _signed_rank(
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]
     worse = better = 0
-    for part in _dirichlet(weights, rng, samples):
+    at_once = max(1, _CELLS // len(weights))
+    for start in range(0, samples, at_once):
+        part = rng.dirichlet(weights, min(at_once, samples - start))
         above, below = _weight_beyond(values, part, rope), _weight_beyond(-values[::-1], part[:, ::-1], rope)
         within = 1 - above - below if rope > 0 else np.zeros(len(part))
         better += ((above > below) & (above > within)).sum()
@@ -112,9 +108,3 @@ def _weight_beyond(values: FloatArray, weights: FloatArray, rope: float) -> Floa
     under = so_far[:, np.searchsorted(values, limit - noise, side="left")]
     beyond: FloatArray = (weights * (1 - (over + under) / 2)).sum(axis=1)
     return beyond
-
-
-def _dirichlet(weights: FloatArray, rng: np.random.Generator, samples: int) -> Iterator[FloatArray]:
-    at_once = max(1, _CELLS // len(weights))
-    for start in range(0, samples, at_once):
-        yield rng.dirichlet(weights, min(at_once, samples - start))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.stats.roots import root
-from ranklens.stats.student import normal_quantile, t_quantile
+from ranklens.stats.student import normal_quantile, root, t_quantile
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray

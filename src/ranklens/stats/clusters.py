@@ -166,18 +166,15 @@ def cluster_interval(
     if len(groups) > 1 and low == high:
         return interval(groups.means(values), level=level, bounds=bounds)
     if len(groups) > 1 and np.isfinite(bounds).all():
-        return Interval(*_logit_ends(values, groups, level, bounds), level, "cluster t of logits")
+        from scipy.special import expit, logit, stdtrit
+
+        width = bounds.high - bounds.low
+        share = (values.mean() - bounds.low) / width
+        error = groups.error(values) / width / (share * (1 - share))
+        half = error * stdtrit(groups.freedom, (1 + level) / 2)
+        start, end = (float(bounds.low + width * expit(logit(share) + side)) for side in (-half, half))
+        return Interval(start, end, level, "cluster t of logits")
     return Interval(float(low), float(high), level, "cluster t", bool(clipped))
-
-
-def _logit_ends(values: FloatArray, clusters: Clusters, level: float, bounds: Bounds) -> tuple[float, float]:
-    from scipy.special import expit, logit, stdtrit
-
-    width = bounds.high - bounds.low
-    share = (values.mean() - bounds.low) / width
-    half = clusters.error(values) / width / (share * (1 - share)) * stdtrit(clusters.freedom, (1 + level) / 2)
-    low, high = expit(logit(share) - half), expit(logit(share) + half)
-    return float(bounds.low + width * low), float(bounds.low + width * high)
 
 
 def cluster_ends(

@@ -27,9 +27,8 @@ class Correction:
     adjust: Callable[[FloatArray], FloatArray]  # rising p-values, which may then exceed 1
     # What the smallest of so many p-values has to stay below if only one of them is small: the worst case.
     hardest: Callable[[float, int], float] = lambda alpha, tests: alpha / tests
-    is_strict: bool = (
-        True  # keeps the chance of any false discovery below alpha, not just their expected share
-    )
+    # Whether it keeps the chance of any false discovery below alpha, not just their expected share.
+    is_strict: bool = True
     in_sensitivity: bool = False
     source: str = ""  # its key in metrics/literature.py
 
@@ -57,10 +56,6 @@ def _places(rising: FloatArray) -> IntArray:
     return np.arange(1, len(rising) + 1)
 
 
-def _harmonic(tests: int) -> float:
-    return sum(1 / place for place in range(1, tests + 1))
-
-
 # Everything that speaks of corrections reads them here.
 CORRECTIONS_BY_NAME: dict[str, Correction] = {
     "bonferroni": Correction(
@@ -86,7 +81,7 @@ CORRECTIONS_BY_NAME: dict[str, Correction] = {
     "by": Correction(
         "Benjamini-Yekutieli",
         lambda rising: _step_up(rising, len(rising) / _places(rising) * (1 / _places(rising)).sum()),
-        hardest=lambda alpha, tests: alpha / tests / _harmonic(tests),
+        hardest=lambda alpha, tests: alpha / tests / sum(1 / place for place in range(1, tests + 1)),
         is_strict=False,
         source="benjamini2001",
     ),

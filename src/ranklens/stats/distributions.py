@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.stats.roots import root
+from ranklens.stats.student import root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _FAR = 9.0  # standard deviations, beyond which a normal distribution has nothing that a float could show
 _WIDEST = 18.0  # a range of normal values beyond which the same holds
 _STEPS = 12  # after which a root is searched for between two ends
+_legendre: Callable[[int], tuple[FloatArray, FloatArray]] = cache(np.polynomial.legendre.leggauss)
 _ENDLESS = 100_000  # degrees of freedom, from which on the standard deviation counts as known
 
 
@@ -75,6 +76,8 @@ def studentized_range_tail(limits: FloatArray, count: int, freedom: int) -> Floa
     >>> studentized_range_tail(np.array([3.877]), 3, 10).round(4)  # the 5% point in tables is 3.877
     array([0.05])
     """
+    from scipy.special import gammaln, xlogy
+
     range_tail = _normal_range_tail(count)
     if freedom > _ENDLESS:
         return np.asarray(range_tail(np.minimum(limits, _WIDEST)))
@@ -82,8 +85,10 @@ def studentized_range_tail(limits: FloatArray, count: int, freedom: int) -> Floa
     low, high = max(0.0, 1 - width), 1 + width
     top = np.clip(_WIDEST / np.maximum(limits, 1e-9), low, high)  # above, no range is as wide
     s, weights = _gauss(np.stack([np.full_like(top, low), np.minimum(top, 1), top], axis=-1))
-    tails = range_tail(np.minimum(limits[:, None, None] * s, _WIDEST))
-    return np.asarray(np.clip((weights * _chi_density(s, freedom) * tails).sum(axis=(-2, -1)), 0, 1))
+    tails, half = range_tail(np.minimum(limits[:, None, None] * s, _WIDEST)), freedom / 2
+    # The density of the root of a chi square over its freedom.
+    density = 2 * np.exp(half * np.log(half) - gammaln(half) + xlogy(freedom - 1, s) - half * s**2)
+    return np.asarray(np.clip((weights * density * tails).sum(axis=(-2, -1)), 0, 1))
 
 
 @lru_cache(maxsize=16)
@@ -105,22 +110,9 @@ def _normal_density(z: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5)
 
 
-def _chi_density(s: FloatArray, freedom: int) -> FloatArray:
-    """Of the root of a chi square over its freedom."""
-    from scipy.special import gammaln, xlogy
-
-    half = freedom / 2
-    return np.asarray(2 * np.exp(half * np.log(half) - gammaln(half) + xlogy(freedom - 1, s) - half * s**2))
-
-
 def _gauss(knots: npt.ArrayLike, nodes: int = 64) -> tuple[FloatArray, FloatArray]:
     """Points and weights of Gauss' quadrature between each two knots."""
     ends = np.asarray(knots, dtype=float)
-    points, weights = _unit_nodes(nodes)
+    points, weights = _legendre(nodes)
     half = np.diff(ends)[..., None] / 2
     return ends[..., :-1, None] + half * (1 + points), half * weights
-
-
-@cache
-def _unit_nodes(nodes: int) -> tuple[FloatArray, FloatArray]:
-    return np.polynomial.legendre.leggauss(nodes)

@@ -88,13 +88,11 @@ def effect_size(
     before, after = inputs.pair(a, b)
     change, reach = inputs.differences(before, after), bounds.high - bounds.low
     delta = float(cliff_deltas(np.stack([before, after]))[0, 1])
-    found = replace(
-        effect_sizes(change[None], level=level, bounds=bounds, better=better).at(0), cliff_delta=delta
-    )
-    if method == "auto":
-        return found
-    around = interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng)
-    return replace(found, interval=around)
+    effect = effect_sizes(change[None], level=level, bounds=bounds, better=better).at(0)
+    if method != "auto":
+        around = interval(change, method=method, level=level, bounds=Bounds(-reach, reach), rng=rng)
+        effect = replace(effect, interval=around)
+    return replace(effect, cliff_delta=delta)
 
 
 def cliff_deltas(values: FloatArray) -> FloatArray:
@@ -107,12 +105,12 @@ def cliff_deltas(values: FloatArray) -> FloatArray:
     rows, n = values.shape
     levels, place = np.unique(values, return_inverse=True)
     place = place.reshape(values.shape)
-    found = np.zeros((rows, rows))
+    deltas = np.zeros((rows, rows))
     for i in range(rows):
         counts = np.bincount(place[i], minlength=len(levels))
         not_above = counts.cumsum()
-        found[i] = (2 * not_above - counts - n)[place].mean(axis=1) / n  # below minus above, by level
-    return found
+        deltas[i] = (2 * not_above - counts - n)[place].mean(axis=1) / n  # below minus above, by level
+    return deltas
 
 
 @dataclass(frozen=True)
@@ -149,13 +147,12 @@ class EffectSizes:
         if self.n < 2 or len(self.cohen_dz) <= _KNOTS:
             ends = [_hedges_interval(dz, self.n, self.level) for dz in self.cohen_dz.tolist()]
             return np.array([one.low for one in ends]), np.array([one.high for one in ends])
-        known, t = np.isfinite(self.cohen_dz), self.cohen_dz * self.n**0.5
-        farthest = 2.0 ** np.ceil(
-            np.log2(np.abs(t[known]).max(initial=8))
-        )  # few sizes, so that they are found again
+        finite, t = np.isfinite(self.cohen_dz), self.cohen_dz * self.n**0.5
+        # Rounded up to a power of two, so that the few polynomials are found in the cache.
+        farthest = 2.0 ** np.ceil(np.log2(np.abs(t[finite]).max(initial=8)))
         lowest, scale = _shifts(self.n, self.level, farthest), _hedges_factor(self.n) / self.n**0.5
         low, high = self.cohen_dz.copy(), self.cohen_dz.copy()
-        low[known], high[known] = scale * lowest(t[known]), -scale * lowest(-t[known])
+        low[finite], high[finite] = scale * lowest(t[finite]), -scale * lowest(-t[finite])
         return low, high
 
     def at(self, pair: int) -> EffectSize:
@@ -163,20 +160,10 @@ class EffectSizes:
 
     def one_by_one(self, some: slice = slice(None), cliff: FloatArray | None = None) -> Iterator[EffectSize]:
         """Each of them, or some; ``cliff`` brings Cliff's delta, which needs more than differences."""
-        columns = (
-            self.difference,
-            self.low,
-            self.high,
-            self.method,
-            self.clipped,
-            self.cohen_dz,
-            self.hedges_g,
-            self.probability,
-            *self.probability_ends,
-            self.wins,
-            self.losses,
-            np.zeros(len(self.wins)) if cliff is None else cliff,
-        )
+        ends = (self.low, self.high, self.method, self.clipped)
+        sizes = (self.cohen_dz, self.hedges_g, self.probability, *self.probability_ends)
+        deltas = np.zeros(len(self.wins)) if cliff is None else cliff
+        columns = (self.difference, *ends, *sizes, self.wins, self.losses, deltas)
         for row in zip(*(column[some].tolist() for column in columns), strict=True):
             difference, low, high, method, clipped, dz, g, probability, least, most, wins, losses, delta = row
             yield EffectSize(
@@ -197,18 +184,18 @@ class EffectSizes:
         from scipy.special import stdtrit
 
         total, reach = first + second, bounds.high - bounds.low
-        known = total > 0
-        squares = np.where(known, first**2 + second**2, 1.0)
-        freedom = np.where(known, (self.n - 1) * total**2 / squares, 1.0)
+        varies = total > 0
+        squares = np.where(varies, first**2 + second**2, 1.0)
+        freedom = np.where(varies, (self.n - 1) * total**2 / squares, 1.0)
         half = stdtrit(freedom, (1 + self.level) / 2) * (total / self.n) ** 0.5
         ends = self.difference - half, self.difference + half
         low, high = np.maximum(-reach, ends[0]), np.minimum(reach, ends[1])
         return replace(
             self,
-            low=np.where(known, low, self.low),
-            high=np.where(known, high, self.high),
-            clipped=np.where(known, (low > ends[0]) | (high < ends[1]), self.clipped),
-            method=np.where(known, _UNPAIRED, self.method),
+            low=np.where(varies, low, self.low),
+            high=np.where(varies, high, self.high),
+            clipped=np.where(varies, (low > ends[0]) | (high < ends[1]), self.clipped),
+            method=np.where(varies, _UNPAIRED, self.method),
         )
 
 
@@ -268,8 +255,8 @@ def effect_of_moments(
         "difference": mean, "deviation": deviation, "low": around.low, "high": around.high, "clipped": around.clipped,
         "method": METHODS.index(around.method), "cohen_dz": dz, "wins": wins, "losses": losses,
     }  # fmt: skip
-    found = EffectSizes(n=moments.n, level=level, **{name: np.array([value]) for name, value in one.items()})
-    return replace(found.at(0), cliff_delta=float("nan"))
+    sizes = EffectSizes(n=moments.n, level=level, **{name: np.array([value]) for name, value in one.items()})
+    return replace(sizes.at(0), cliff_delta=float("nan"))
 
 
 def joined(parts: Sequence[EffectSizes]) -> EffectSizes:
@@ -299,21 +286,14 @@ def _ends(
     if sparse.any():
         method[sparse] = _ADJUSTED
         low[sparse], high[sparse] = bounded.sparse_ends(changes[sparse], level, reach)
-    binary = _are_whole(changes, reach)
+    # Rows that differ by nothing or by all there is; most are ruled out by their first difference.
+    binary = np.isin(changes[:, 0], (0, reach, -reach)) & np.isfinite(reach)
+    binary[binary] = np.isin(changes[binary], (0, reach, -reach)).all(axis=1)
     if binary.any():
         method[binary] = _PROPORTIONS
         shares = bounded.paired_proportion_ends(wins[binary], losses[binary], changes.shape[1], level)
         low[binary], high[binary] = (reach * end for end in shares)
     return (low, high), method
-
-
-def _are_whole(changes: FloatArray, reach: float) -> BoolArray:
-    """Which rows differ by nothing or by all there is; most are ruled out by their first difference."""
-    found = np.zeros(len(changes), dtype=bool)
-    if np.isfinite(reach):
-        found[:] = np.isin(changes[:, 0], (0, reach, -reach))
-        found[found] = np.isin(changes[found], (0, reach, -reach)).all(axis=1)
-    return found
 
 
 @lru_cache(maxsize=16)

@@ -33,7 +33,16 @@ def numbers(values: object, name: str) -> FloatArray:
     try:
         array = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is not a number: {_first_wrong(values)}.") from None
+        wrong: tuple[int, object] = 0, values
+        for place, value in enumerate(values):
+            try:
+                float(value)
+            except (TypeError, ValueError):  # noqa: PERF203  only on the way to an error
+                wrong = place, value
+                break
+        raise InputError(
+            f"{name} holds something that is not a number: {wrong[1]!r} at position {wrong[0]}; give one number per query."
+        ) from None
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions: pass one row with one number per query.")
     for position in np.flatnonzero(~np.isfinite(array))[:1]:
@@ -121,12 +130,12 @@ def share(value: float, name: str, example: float = 0.95) -> float:
 def finite(value: SupportsFloat | str, name: str) -> float:
     """A finite number."""
     try:
-        found = float(value)
+        number = float(value)
     except (TypeError, ValueError):
-        found = np.nan
-    if not np.isfinite(found):
+        number = np.nan
+    if not np.isfinite(number):
         raise InputError(Given(name, value), " is not allowed: it must be a number.")
-    return found
+    return number
 
 
 def count(value: int, name: str, least: int = 1) -> int:
@@ -167,20 +176,6 @@ def whole_steps(values: npt.NDArray[np.number]) -> npt.NDArray[np.int64]:
     bits = min(40, 62 - int(values.size).bit_length())  # sums stay below 2**63
     steps: npt.NDArray[np.int64] = np.rint(values / largest * 2.0**bits).astype(np.int64)
     return steps
-
-
-def _first_wrong(values: Iterable[SupportsFloat | str]) -> str:
-    wrong = ((i, value) for i, value in enumerate(values) if not _is_number(value))
-    position, value = next(wrong, (0, values))
-    return f"{value!r} at position {position}; give one number per query"
-
-
-def _is_number(value: SupportsFloat | str) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _refuse_other_length(a: FloatArray, b: FloatArray, a_name: str, b_name: str, need: str) -> None:

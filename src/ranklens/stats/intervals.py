@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -50,12 +50,10 @@ class Interval:
         return f"[{self.low:.4f}, {self.high:.4f}]"
 
 
-def within(bounds: Bounds, found: Interval) -> Interval:
+def within(bounds: Bounds, around: Interval) -> Interval:
     """The interval, cut where it leaves the range of the measure."""
-    low, high = max(bounds.low, found.low), min(bounds.high, found.high)
-    return replace(
-        found, low=float(low), high=float(high), clipped=bool(low > found.low or high < found.high)
-    )
+    low, high = float(max(bounds.low, around.low)), float(min(bounds.high, around.high))
+    return replace(around, low=low, high=high, clipped=bool(low > around.low or high < around.high))
 
 
 def bootstrap_samples(values: FloatArray, rng: np.random.Generator, resamples: int) -> Iterator[FloatArray]:
@@ -143,35 +141,28 @@ def interval_of_share(hits: int, n: int, method: str, level: float, bounds: Boun
 def bootstrap_ends(
     values: FloatArray, means: FloatArray, method: str, level: float, counts: IntArray | None = None
 ) -> Interval:
-    """The interval from the means of samples; ``counts`` says how often each value was there, by default once."""
-    ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bca":
-        corrected = _corrected_ends(ends, values, means, counts)
-        method, ends = ("percentile", ends) if corrected is None else ("bca", corrected)
-    low, high = np.quantile(means, ends)
-    return Interval(low, high, level, method)
+    """The interval from the means of samples; ``counts`` says how often each value was there, by default once.
 
-
-def _corrected_ends(
-    ends: FloatArray, values: FloatArray, means: FloatArray, counts: IntArray | None
-) -> FloatArray | None:
-    """Efron's correction for bias and acceleration; None where it is not defined.
-
-    The acceleration of a mean, by the jackknife, is the skewness / (6 sqrt n).
+    ``bca`` is Efron's, corrected for bias and acceleration: ``percentile`` where that is not defined.
     """
-    from scipy.special import ndtr, ndtri
-
+    ends = np.array([(1 - level) / 2, (1 + level) / 2])
     weights = np.ones(len(values)) if counts is None else counts
     mean, noise = np.average(values, weights=weights), inputs.NOISE * np.abs(values).max()
     below = ((means < mean - noise).mean() + (means <= mean + noise).mean()) / 2  # equal ones count half
-    if inputs.constant(values) or not 0 < below < 1:
-        return None
-    centred = (values - mean) / np.abs(values - mean).max()  # the cube of a tiny number is 0
-    bias = ndtri(below)
-    acceleration = (weights * centred**3).sum() / (6 * (weights * centred**2).sum() ** 1.5)
-    reach = bias + ndtri(ends)
-    stretch = 1 - acceleration * reach
-    return np.asarray(ndtr(bias + reach / stretch)) if (stretch > 0).all() else None
+    if method == "bca" and not inputs.constant(values) and 0 < below < 1:
+        from scipy.special import ndtr, ndtri
+
+        centred = (values - mean) / np.abs(values - mean).max()  # the cube of a tiny number is 0
+        # The acceleration of a mean, by the jackknife, is the skewness / (6 sqrt n).
+        acceleration = (weights * centred**3).sum() / (6 * (weights * centred**2).sum() ** 1.5)
+        bias = ndtri(below)
+        reach = bias + ndtri(ends)
+        stretch = 1 - acceleration * reach
+        if (stretch > 0).all():
+            low, high = np.quantile(means, ndtr(bias + reach / stretch))
+            return Interval(low, high, level, "bca")
+    low, high = np.quantile(means, ends)
+    return Interval(low, high, level, "percentile")
 
 
 def median_interval(values: FloatArray, level: float = 0.95, bounds: Bounds = Bounds()) -> Interval:  # noqa: B008  immutable
@@ -272,3 +263,41 @@ def interval(
     samples = bootstrap_samples(values, inputs.generator(rng), inputs.count(resamples, "resamples"))
     means = np.concatenate([sample.mean(axis=1) for sample in samples])
     return within(bounds, bootstrap_ends(values, means, method, level))
+
+
+def share_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
+    """Wilson's interval of a share of ``n``: sensible also where the share is 0 or 1.
+
+    >>> print(share_interval(1.0, 10))
+    [0.7225, 1.0000]
+    """
+    inputs.count(n, "n")
+    low, high = bounded.wilson_ends(np.asarray(share), n, inputs.share(level, "level"))
+    return Interval(float(low), float(high), level, "wilson")
+
+
+def relative_interval(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, level: float = 0.95, rng: Rng = None, resamples: int = 10_000
+) -> Interval:
+    """The interval of mean(b) / mean(a) - 1 over the same queries: percentiles of its bootstrap, queries drawn together.
+
+    A resample in which all of a is 0 counts as an infinite change where b is above 0, else as none; so the interval may be
+    open above where a is 0 for most queries. With one query it is everything from -1 on.
+
+    >>> print(relative_interval([0.2, 0.4, 0.4, 0.2], [0.4, 0.4, 0.6, 0.3], rng=0))
+    [0.1250, 0.8000]
+    """
+    inputs.share(level, "level")
+    before, after = inputs.pair(a, b)
+    if len(before) < 2:
+        return Interval(-1.0, float("inf"), level, "percentile")
+    # Queries are resampled in place of values, so that both systems get the same.
+    queries: npt.NDArray[Any] = np.arange(len(before))
+    drawn = bootstrap_samples(queries, inputs.generator(rng), inputs.count(resamples, "resamples"))
+    means = [(before[rows].mean(axis=1), after[rows].mean(axis=1)) for rows in drawn]
+    first, second = map(np.concatenate, zip(*means, strict=True))
+    change = np.where(second > 0, np.inf, 0.0)
+    np.divide(second - first, first, out=change, where=first > 0)
+    # not interpolated: between two infinite values there is no number
+    low, high = np.quantile(change, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+    return Interval(float(low), float(high), level, "percentile")

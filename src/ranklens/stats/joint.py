@@ -64,9 +64,18 @@ def simultaneous(
         raise InputError("Simultaneous intervals need at least two queries.")
     change = inputs.differences(values[first], values[second])
     centre, error, shape = _studentised(change, reach)
-    largest = np.sort(
-        _largest_t(shape, values.shape[1] - 1, inputs.generator(rng), inputs.count(resamples, "resamples"))
+    # The largest absolute t of all pairs in each draw: normal numbers with the pairs' correlations, over one common error.
+    freedom, draws, generator = (
+        values.shape[1] - 1,
+        inputs.count(resamples, "resamples"),
+        inputs.generator(rng),
     )
+    at_once, maxima = max(1, min(draws, _CELLS // max(shape.shape, default=1))), []
+    for start in range(0, draws, at_once):
+        rows = min(at_once, draws - start)
+        normal = np.abs(generator.standard_normal((rows, shape.shape[1])) @ shape.T).max(axis=1, initial=0.0)
+        maxima.append(normal / (generator.chisquare(freedom, rows) / freedom) ** 0.5)
+    largest = np.sort(np.concatenate(maxima))
     t = np.abs(centre) / error
     # The sample itself counts as one of the draws, so that p is never 0.
     p = parts * (len(largest) - np.searchsorted(largest, t * (1 - 1e-12)) + 1) / (len(largest) + 1)
@@ -96,14 +105,3 @@ def _studentised(change: FloatArray, reach: float) -> tuple[FloatArray, FloatArr
     count, squares = np.where(plain, n, n + 2), (shape**2).sum(axis=1)
     error = np.where(squares > 0, (squares / (count - 1) / count) ** 0.5, np.inf)
     return centre, error, shape / np.maximum(squares, 1e-300)[:, None] ** 0.5
-
-
-def _largest_t(shape: FloatArray, freedom: int, rng: np.random.Generator, resamples: int) -> FloatArray:
-    """The largest absolute t of all rows in each draw: normal numbers with the rows' correlations, over one common error."""
-    at_once = max(1, min(resamples, _CELLS // max(shape.shape, default=1)))
-    found = []
-    for start in range(0, resamples, at_once):
-        rows = min(at_once, resamples - start)
-        normal = np.abs(rng.standard_normal((rows, shape.shape[1])) @ shape.T).max(axis=1, initial=0.0)
-        found.append(normal / (rng.chisquare(freedom, rows) / freedom) ** 0.5)
-    return np.concatenate(found)

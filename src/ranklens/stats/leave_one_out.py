@@ -13,8 +13,6 @@ from ranklens.stats.randomization import EXACT_UP_TO, sign_flip_p
 from ranklens.stats.significance import SIGNIFICANCE_TESTS, paired_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
     from ranklens.arrays import FloatArray, IntArray
@@ -69,10 +67,17 @@ def influence(
         p, base = _by_signs(change, groups, inputs.generator(rng), resamples)
     elif test.compares:
         p, base = _by_rank(change, groups, method)
-    elif test.p_of_wins is not None:
-        p, base = _by_wins(change, test.p_of_wins)
+    elif (
+        test.p_of_wins is not None
+    ):  # the number of wins and losses is enough; values of 0 and 1 are not clustered
+        won, lost = change > 0, change < 0
+        p = test.p_of_wins(np.append(won.sum() - won, won.sum()), np.append(lost.sum() - lost, lost.sum()))
+        p, base = p[:-1], float(p[-1])
     elif test.of_samples is not None:
-        p, base = _unpaired(*inputs.pair(a, b), method)
+        first, second = inputs.pair(a, b)
+        rests = ((np.delete(first, i), np.delete(second, i)) for i in range(n))
+        p = np.array([paired_test(*rest, method=method).p_value for rest in rests])
+        base = paired_test(first, second, method=method).p_value
     else:
         p, base = _by_t(change, groups)
     return Influence(change, without, p, base)
@@ -91,47 +96,29 @@ def mean_without(change: FloatArray, most: int = 2) -> tuple[IntArray, float]:
 
 def _by_t(change: FloatArray, groups: Clusters) -> tuple[FloatArray, float]:
     """One-sample t tests of what the clusters add, in closed form: a query leaves its cluster, or takes it along."""
+    from scipy.special import stdtr
+
     totals = groups.sums(change)
     own = totals[groups.index]
     count = np.append(len(groups) - (groups.sizes[groups.index] == 1), len(groups)).astype(float)
     total = np.append(totals.sum() - change, totals.sum())
     squares = (totals**2).sum() + np.append((own - change) ** 2 - own**2, 0.0)
-    p = _t_tail(total, squares, count)
-    return p[:-1], float(p[-1])
-
-
-def _t_tail(total: FloatArray, squares: FloatArray, count: FloatArray) -> FloatArray:
-    from scipy.special import stdtr
-
     noise = inputs.NOISE * np.maximum(squares, 1e-300)
     spread = squares - total**2 / count
     error = np.sqrt(np.maximum(spread, 0) / (count - 1) / count)
     t = np.where(np.abs(total) <= noise, 0.0, np.inf)
     np.divide(np.abs(total) / count, error, out=t, where=spread > noise)
-    return np.asarray(2 * stdtr(count - 1, -t))
-
-
-def _by_wins(
-    change: FloatArray, p_of_wins: Callable[[IntArray, IntArray], FloatArray]
-) -> tuple[FloatArray, float]:
-    """McNemar's test needs the number of wins and losses alone; values of 0 and 1 are not clustered when it is done."""
-    wins, losses = (change > 0).sum(), (change < 0).sum()
-    p = p_of_wins(np.append(wins - (change > 0), wins), np.append(losses - (change < 0), losses))
+    p = np.asarray(2 * stdtr(count - 1, -t))
     return p[:-1], float(p[-1])
 
 
 def _by_rank(change: FloatArray, groups: Clusters, method: str) -> tuple[FloatArray, float]:
-    def p_value(kept: FloatArray, index: IntArray) -> float:
-        means = Clusters.of(index.tolist()).means(kept)
+    def p_value(left: FloatArray, index: IntArray) -> float:
+        means = Clusters.of(index.tolist()).means(left)
         return paired_test(np.zeros_like(means), means, method=method).p_value
 
     each = [p_value(np.delete(change, i), np.delete(groups.index, i)) for i in range(len(change))]
     return np.array(each), p_value(change, groups.index)
-
-
-def _unpaired(a: FloatArray, b: FloatArray, method: str) -> tuple[FloatArray, float]:
-    each = [paired_test(np.delete(a, i), np.delete(b, i), method=method).p_value for i in range(len(a))]
-    return np.array(each), paired_test(a, b, method=method).p_value
 
 
 def _by_signs(
@@ -139,7 +126,13 @@ def _by_signs(
 ) -> tuple[FloatArray, float]:
     totals = groups.sums(change)
     if np.count_nonzero(totals) <= EXACT_UP_TO:
-        return _by_all_signs(change, groups, totals, rng)
+        queries = [*zip(groups.index.tolist(), change.tolist(), strict=True)]
+        p_of: dict[tuple[int, float], float] = {}
+        for group, value in dict.fromkeys(queries):  # equal queries of a cluster leave the same behind
+            rest = totals.copy()
+            rest[group] -= value
+            p_of[group, value] = sign_flip_p(rest, rng, 1)[0]
+        return np.array([p_of[query] for query in queries]), sign_flip_p(totals, rng, 1)[0]
     n = len(change)
     draws = int(np.clip(_WORK // n, 10_000, max(resamples, 10_000)))
     limit = np.abs(np.append(totals.sum() - change, totals.sum())) - 1e-9 * np.abs(change).sum()
@@ -152,16 +145,3 @@ def _by_signs(
         far[-1] += (np.abs(sums) >= limit[-1]).sum()
     p = (far + 1) / (draws + 1)
     return p[:-1], float(p[-1])
-
-
-def _by_all_signs(
-    change: FloatArray, groups: Clusters, totals: FloatArray, rng: np.random.Generator
-) -> tuple[FloatArray, float]:
-    known: dict[tuple[int, float], float] = {}
-    for i, (group, value) in enumerate(zip(groups.index.tolist(), change.tolist(), strict=True)):
-        if (group, value) not in known:
-            left = totals.copy()
-            left[groups.index[i]] -= value
-            known[group, value] = sign_flip_p(left, rng, 1)[0]
-    p = [known[key] for key in zip(groups.index.tolist(), change.tolist(), strict=True)]
-    return np.array(p), sign_flip_p(totals, rng, 1)[0]

@@ -101,11 +101,16 @@ def margin_test(
 
 def student_p(change: FloatArray, reach: FloatArray) -> FloatArray:
     """How likely it is to see a mean of ``change + reach`` this far above 0 if it were 0: a one-sided t test over the last axis."""
+    from scipy.special import stdtr
+
     values = change + reach
     n = values.shape[-1]
     if n < 2:
         return np.ones(values.shape[:-1])
-    return _tail(_t(values.mean(axis=-1), values.std(axis=-1, ddof=1), n), n)
+    mean, deviation = values.mean(axis=-1), values.std(axis=-1, ddof=1)
+    t = np.where(mean > 0, np.inf, -np.inf)  # where nothing varies
+    np.divide(mean * n**0.5, deviation, out=t, where=deviation > inputs.NOISE * np.abs(mean))
+    return np.asarray(stdtr(n - 1, -t))
 
 
 def careful_p(change: FloatArray, reach: FloatArray) -> FloatArray:
@@ -127,36 +132,20 @@ def rare_p(change: FloatArray, values: FloatArray) -> FloatArray:
     >>> round(float(rare_p(change, change + 17 * 0.5 / 10_000)), 3), round(float(poisson.cdf(10, 17)), 3)
     (0.049, 0.049)
     """
+    from scipy.special import gammainc, gammaincc, ndtr
+
     n, mean, largest = values.shape[-1], values.mean(axis=-1), np.abs(change).max(axis=-1)
     further = np.where(largest > 0, largest * (1 + _LARGER / n), 1.0)
     centred = values - mean[..., None]
     deviation = np.sqrt((centred**2).sum(axis=-1) * n / max(n - 1, 1) + further**2)
     third = further**3 - (centred**3).sum(axis=-1)
-    return _gamma_tail((n * mean - further) / deviation, 2 * third / deviation**3)
-
-
-def _gamma_tail(distance: FloatArray, skew: FloatArray) -> FloatArray:
-    """How likely a gamma variable of this skewness is so many standard deviations above its mean; it is normal without skewness."""
-    from scipy.special import gammainc, gammaincc, ndtr
-
+    # How likely a gamma variable of this skewness is this many standard deviations above its mean; it is normal without skewness.
+    distance, skew = (n * mean - further) / deviation, 2 * third / deviation**3
     skewed = np.where(np.abs(skew) > _NO_SKEW, skew, _NO_SKEW)
     shape = 4 / skewed**2
     at = np.maximum(shape + np.sign(skewed) * np.sqrt(shape) * distance, 0.0)
     tail = np.where(skewed > 0, gammaincc(shape, at), gammainc(shape, at))
     return np.asarray(np.where(np.abs(skew) > _NO_SKEW, tail, ndtr(-distance)))
-
-
-def _t(mean: FloatArray, deviation: FloatArray, n: int) -> FloatArray:
-    """Infinite where nothing varies."""
-    t = np.where(mean > 0, np.inf, -np.inf)
-    np.divide(mean * n**0.5, deviation, out=t, where=deviation > inputs.NOISE * np.abs(mean))
-    return t
-
-
-def _tail(t: FloatArray, n: int | FloatArray) -> FloatArray:
-    from scipy.special import stdtr
-
-    return np.asarray(stdtr(n - 1, -t))
 
 
 def decide(
@@ -170,9 +159,9 @@ def decide(
     >>> decide(yes, yes, yes, np.array([0.001])), decide(yes, no, no, np.array([0.001])), decide(no, no, yes, np.array([-0.1]))
     (['equivalent'], ['no worse'], ['worse'])
     """
-    found = np.select(
+    decisions = np.select(
         [equivalent, significant & (gain > 0), significant & (gain < 0), no_worse],
         ["equivalent", "better", "worse", "no worse"],
         "undecided",
     )
-    return found.tolist()  # type: ignore[no-any-return]
+    return decisions.tolist()  # type: ignore[no-any-return]

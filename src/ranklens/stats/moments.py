@@ -67,26 +67,15 @@ class Moments:
         """Of finite numbers."""
         if not len(values):
             return cls()
-        return cls(
-            len(values),
-            exact_sum(values),
-            exact_sum(values * values),
-            float(values.min()),
-            float(values.max()),
-            int(np.count_nonzero(values == bounds.low)),
-            int(np.count_nonzero(values == bounds.high)),
-        )
+        at_low, at_high = (int(np.count_nonzero(values == end)) for end in bounds)
+        lowest, highest = float(values.min()), float(values.max())
+        total, squares = exact_sum(values), exact_sum(values * values)
+        return cls(len(values), total, squares, lowest, highest, at_low, at_high)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.n + other.n,
-            self.total + other.total,
-            self.squares + other.squares,
-            min(self.lowest, other.lowest),
-            max(self.highest, other.highest),
-            self.at_low + other.at_low,
-            self.at_high + other.at_high,
-        )
+        sums = self.n + other.n, self.total + other.total, self.squares + other.squares
+        ends = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        return Moments(*sums, *ends, self.at_low + other.at_low, self.at_high + other.at_high)
 
     @property
     def sum(self) -> float:
@@ -123,34 +112,29 @@ class Moments:
         inputs.share(level, "level")
         if self.n < 2:
             return Interval(float(bounds.low), float(bounds.high), level, "t" if method == "auto" else method)
-        return within(bounds, self._interval(level, bounds, method))
-
-    def _interval(self, level: float, bounds: Bounds, method: str) -> Interval:
         is_finite = bool(np.isfinite(bounds.high - bounds.low))
         is_binary = is_finite and self.at_low + self.at_high == self.n
+        if method == "wilson" and not is_binary:
+            raise InputError(
+                f"method='wilson' is for scores that are {bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
+            )
         if method == "wilson" or (method == "auto" and is_binary):
-            if not is_binary:
-                raise InputError(
-                    f"method='wilson' is for scores that are {bounds.low:g} or {bounds.high:g}: choose 'score' or 't'."
-                )
-            return interval_of_share(self.at_high, self.n, method, level, bounds)
+            return within(bounds, interval_of_share(self.at_high, self.n, method, level, bounds))
         half = float(bounded.student_half(np.asarray(self.deviation), self.n, level))
-        is_near = self.is_constant or bool(
-            bounded.is_near(np.asarray(self.mean), np.asarray(half), *bounds).any()
-        )
-        if method == "score" or (method == "auto" and is_finite and is_near):
-            return self._score(level, bounds)
-        return Interval(self.mean - half, self.mean + half, level)
-
-    def _score(self, level: float, bounds: Bounds) -> Interval:
+        is_near = bounded.is_near(np.asarray(self.mean), np.asarray(half), *bounds).any()
+        if method == "t" or (method == "auto" and not (is_finite and (self.is_constant or is_near))):
+            return within(bounds, Interval(self.mean - half, self.mean + half, level))
+        # The score interval, of fractions, so that no digit is lost.
         low, span = Fraction(bounds.low), Fraction(bounds.high) - Fraction(bounds.low)
         mean = (_as_fraction(self.total) / self.n - low) / span
         squares = _as_fraction(self.squares) - 2 * low * _as_fraction(self.total) + self.n * low * low
-        square = np.asarray(float(squares / self.n / span**2))
-        quantile = t_quantile(self.n - 1, (1 + level) / 2)
+        square, quantile = (
+            np.asarray(float(squares / self.n / span**2)),
+            t_quantile(self.n - 1, (1 + level) / 2),
+        )
         ends = bounded.moment_ends(np.asarray(float(mean)), square, self.n, quantile)
         start, end = (float(bounds.low + float(span) * end) for end in ends)
-        return Interval(start, end, level, "score")
+        return within(bounds, Interval(start, end, level, "score"))
 
     def to_dict(self) -> dict[str, float]:
         return {one.name: getattr(self, one.name) for one in fields(self)}

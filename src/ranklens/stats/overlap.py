@@ -16,7 +16,7 @@ from ranklens.errors import Given, InputError, nearest
 from ranklens.words import kind
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray, IntArray
+    from ranklens.arrays import FloatArray
 
 Ranked: TypeAlias = "Sequence[Hashable | AbstractSet[Hashable]] | Mapping[Hashable, float]"
 TIES = ("w", "a", "b")
@@ -120,7 +120,15 @@ class _Seen:
 
         depths = np.arange(1, len(long) + 1)
         items = [*short.ranks, *(item for item in long.ranks if item not in short.ranks)]
-        in_short, in_long = (_contributions(one, items, depths, ties) for one in (short, long))
+        shares: list[
+            FloatArray
+        ] = []  # of each id at each depth: all of it from its group's first rank on, or a growing part
+        for one in (short, long):
+            nowhere = (len(long) + 1,) * 2
+            first, last = np.array([one.ranks.get(item, nowhere) for item in items], dtype=np.float64).T
+            width = np.ones_like(first) if ties == "w" else last - first + 1
+            shares.append(np.clip((depths - first[:, None] + 1) / width[:, None], 0, 1))
+        in_short, in_long = shares
         unseen = np.maximum(depths - len(short), 0)  # ids of the shorter ranking
         alone = in_long[len(short) :]  # ids that only the longer one has, best first
         if ties == "w":
@@ -132,14 +140,14 @@ class _Seen:
             own = np.where(unseen > 0, depths, (in_short**2).sum(axis=0))
             size = np.sqrt(own * (in_long**2).sum(axis=0))
         counted = np.maximum((alone > 0).sum(axis=0), 1)
-        first = np.arange(len(alone))[:, None] < unseen  # as many as are unseen
+        best = np.arange(len(alone))[:, None] < unseen  # as many as are unseen
         return cls(
             len(short),
             len(long),
             size,
             (in_short * in_long).sum(axis=0),
             unseen * alone.sum(axis=0) / counted,
-            (alone * first).sum(axis=0),
+            (alone * best).sum(axis=0),
         )
 
     def overlap(self, p: float) -> Overlap:
@@ -148,9 +156,8 @@ class _Seen:
         depths = np.arange(1, self.long + 1)
         weights = p**depths
         common, scale = float(self.both[-1]), (1 - p) / p
-        agreed = float(
-            self.both[self.short - 1] / self.size[self.short - 1]
-        )  # where the shorter ranking ends
+        end = self.short - 1  # where the shorter ranking ends
+        agreed = float(self.both[end] / self.size[end])
 
         def total(both: FloatArray, beyond: float) -> float:
             return scale * (float((both / self.size * weights).sum()) + beyond)
@@ -167,17 +174,6 @@ class _Seen:
             min=_within(total(self.both, beyond_min)),
             max=_within(total(self.both + self.most, beyond_max)),
         )
-
-
-def _contributions(ranking: _Ranking, items: Sequence[Hashable], depths: IntArray, ties: str) -> FloatArray:
-    """How much of each id is there at each depth: all of it from its group's first rank on, or a growing share."""
-    import numpy as np
-
-    nowhere = (int(depths[-1]) + 1,) * 2
-    first, last = np.array([ranking.ranks.get(item, nowhere) for item in items], dtype=np.float64).T
-    width = np.ones_like(first) if ties == "w" else last - first + 1
-    share: FloatArray = np.clip((depths - first[:, None] + 1) / width[:, None], 0, 1)
-    return share
 
 
 def _within(value: float) -> float:

@@ -16,9 +16,8 @@ from ranklens.stats.randomization import sign_flip_p
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
 
-_COUNTED_RANKS = (
-    50  # up to so many differences all sums of ranks are counted, as in SciPy; then they are all but normal
-)
+# Up to so many differences all sums of ranks are counted, as in SciPy; then they are all but normal.
+_COUNTED_RANKS = 50
 
 
 @dataclass(frozen=True)
@@ -122,36 +121,24 @@ def _rank_sum_p(ranks: FloatArray, statistic: float) -> float:
     if not len(ranks):
         return 1.0
     if len(ranks) <= _COUNTED_RANKS:
-        return _counted_ranks_p(ranks, statistic)
+        # The share of sign patterns whose sum is as far from 0, counted sum by sum; shared ranks end in .5.
+        ways = _ways_to_rank_sums(tuple(sorted(np.rint(2 * ranks).astype(int).tolist())))
+        signed = np.arange(len(ways)) - (len(ways) - 1) / 2
+        return float(ways[np.abs(signed) >= abs(statistic)].sum() / ways.sum())
     return float(2 * ndtr(-abs(statistic) / np.sqrt((ranks**2).sum())))
 
 
 def _signed_ranks(change: FloatArray) -> tuple[FloatArray, float]:
-    """The ranks of the differences that are not 0, and their sum with signs."""
-    kept = change[change != 0]
-    if not len(kept):
-        return kept, 0.0
-    ranks = _ranks(np.abs(kept))
-    return ranks, float((np.sign(kept) * ranks).sum())
-
-
-def _ranks(sizes: FloatArray) -> FloatArray:
-    """1 for the smallest; sizes that are equal but for noise share their mean rank."""
-    order = sizes.argsort(kind="stable")
-    group = np.zeros(len(sizes), int)
+    """The ranks of the differences that are not 0, and their sum with signs; equal but for noise, they share their mean rank."""
+    changes = change[change != 0]
+    if not len(changes):
+        return changes, 0.0
+    sizes = np.abs(changes)
+    order, group = sizes.argsort(kind="stable"), np.zeros(len(sizes), int)
     group[order[1:]] = np.cumsum(np.diff(sizes[order]) > inputs.NOISE * sizes.max())
     members = np.bincount(group)
-    shared: FloatArray = members.cumsum() - (members - 1) / 2
-    return shared[group]
-
-
-def _counted_ranks_p(ranks: FloatArray, statistic: float) -> float:
-    """The share of sign patterns whose sum of signed ranks is as far from 0, counted sum by sum."""
-    ways = _ways_to_rank_sums(
-        tuple(sorted(np.rint(2 * ranks).astype(int).tolist()))
-    )  # shared ranks end in .5
-    signed = np.arange(len(ways)) - (len(ways) - 1) / 2
-    return float(ways[np.abs(signed) >= abs(statistic)].sum() / ways.sum())
+    ranks = (members.cumsum() - (members - 1) / 2)[group]
+    return ranks, float((np.sign(changes) * ranks).sum())
 
 
 @lru_cache(maxsize=128)  # pairs without ties have the same ranks
@@ -192,17 +179,13 @@ def welch(a: FloatArray, b: FloatArray) -> TestResult:
 
     n, sizes, gap = min(len(a), len(b)), np.array([len(a), len(b)]), float(b.mean() - a.mean())
     if inputs.constant(a) and inputs.constant(b):
-        return _permutation_of_constants(a, b, gap)
+        # No way to deal the values into two samples puts them farther apart than two constant samples are.
+        differ = abs(gap) > inputs.NOISE * max(np.abs(a).max(), np.abs(b).max())
+        p = min(1.0, 2 / comb(len(a) + len(b), len(a))) if differ else 1.0
+        return TestResult(p, gap if differ else 0.0, "permutation", n, exact=True)
     if n < 2:
         return TestResult(1.0, 0.0, "welch", n)  # with one value the variance is unknown
     parts = np.array([a.var(ddof=1), b.var(ddof=1)]) / sizes
     t = gap / float(np.sqrt(parts.sum()))
     freedom = parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum()
     return TestResult(float(2 * stdtr(freedom, -abs(t))), t, "welch", n)
-
-
-def _permutation_of_constants(a: FloatArray, b: FloatArray, gap: float) -> TestResult:
-    """No way to deal the values into two samples puts them farther apart than two constant samples are."""
-    differ = abs(gap) > inputs.NOISE * max(np.abs(a).max(), np.abs(b).max())
-    p = min(1.0, 2 / comb(len(a) + len(b), len(a))) if differ else 1.0
-    return TestResult(p, gap if differ else 0.0, "permutation", min(len(a), len(b)), exact=True)

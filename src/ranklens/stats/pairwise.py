@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,15 +45,19 @@ def pairwise_p(
         return _sign_flips(scores, first, second, inputs.generator(rng), resamples)
     if test.shared_draws == "samples":
         return _bootstrap(scores, first, second, inputs.generator(rng), resamples)
-    if test.p_of_wins is not None:
-        return [_of_wins(values, first, second, test.p_of_wins) for values in scores]
     how = {"method": method, "rng": rng, "resamples": resamples}
     return [_of_rows(values, first, second, how) for values in scores]
 
 
 def _of_rows(values: FloatArray, first: IntArray, second: IntArray, how: dict[str, Any]) -> FloatArray:
     test, p, rest = SIGNIFICANCE_TESTS[how["method"]], np.ones(len(first)), np.ones(len(first), dtype=bool)
-    if test.p_of_rows is not None and values.shape[1] > 1:
+    p_of_wins, p_of_rows = test.p_of_wins, test.p_of_rows
+    if p_of_wins is not None:
+
+        def p_of_rows(change: FloatArray) -> FloatArray:
+            return p_of_wins((change > 0).sum(axis=1), (change < 0).sum(axis=1))
+
+    if p_of_rows is not None and values.shape[1] > 1:
         nearly = _NEARLY * np.abs(values).max()
         for part in _parts(len(first), values.shape[1]):
             if test.needs_variation:
@@ -62,22 +66,9 @@ def _of_rows(values: FloatArray, first: IntArray, second: IntArray, how: dict[st
                 rest[part] = np.ptp(change, axis=1) <= nearly
             else:
                 change, rest[part] = inputs.differences(values[first[part]], values[second[part]]), False
-            p[part][~rest[part]] = test.p_of_rows(change[~rest[part]])
+            p[part][~rest[part]] = p_of_rows(change[~rest[part]])
     for pair in np.flatnonzero(rest):
         p[pair] = paired_test(values[first[pair]], values[second[pair]], **how).p_value
-    return p
-
-
-def _of_wins(
-    values: FloatArray,
-    first: IntArray,
-    second: IntArray,
-    p_of_wins: Callable[[IntArray, IntArray], FloatArray],
-) -> FloatArray:
-    p = np.ones(len(first))
-    for part in _parts(len(first), values.shape[1]):
-        change = inputs.differences(values[first[part]], values[second[part]])
-        p[part] = p_of_wins((change > 0).sum(axis=1), (change < 0).sum(axis=1))
     return p
 
 
@@ -108,9 +99,9 @@ def _sign_flips(
     rng: np.random.Generator,
     resamples: int,
 ) -> list[FloatArray]:
-    found = [np.ones(len(first)) for _ in scores]
+    p_values = [np.ones(len(first)) for _ in scores]
     drawn: list[IntArray] = []  # the pairs of each measure that are too long to be counted exactly
-    for p, values in zip(found, scores, strict=True):
+    for p, values in zip(p_values, scores, strict=True):
         long = []
         for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
             change = inputs.differences(values[i], values[j])
@@ -121,9 +112,9 @@ def _sign_flips(
         drawn.append(np.array(long, dtype=np.int64))
     if any(len(pairs) for pairs in drawn):
         counts = _count_far(scores, first, second, drawn, rng, resamples)
-        for p, pairs, far in zip(found, drawn, counts, strict=True):
+        for p, pairs, far in zip(p_values, drawn, counts, strict=True):
             p[pairs] = (far + 1) / (resamples + 1)
-    return found
+    return p_values
 
 
 def _count_far(
@@ -141,35 +132,20 @@ def _count_far(
         np.concatenate([side[pairs] + m * systems for m, pairs in enumerate(drawn)])
         for side in (first, second)
     )
-    if len(a) <= len(steps):  # few pairs: their differences rather than the systems themselves
-        changes = steps[b] - steps[a]
-        limits = np.abs(changes.sum(axis=1)) - 2 * queries  # equal but for rounding is as far
-        far = _count_at_least(changes, limits, rng, resamples)
+    changes = steps.sum(axis=1)[b] - steps.sum(axis=1)[a]
+    limits, far = (
+        np.abs(changes) - 2 * queries,
+        np.zeros(len(a), np.int64),
+    )  # equal but for rounding is as far
+    if len(a) <= len(steps):  # few pairs: their differences, not the systems themselves
+        for sums in random_sums(steps[b] - steps[a], rng, resamples):
+            far += [np.count_nonzero(np.abs(row) >= limit) for row, limit in zip(sums, limits, strict=True)]
     else:
-        far = _count_apart(steps, a, b, rng, resamples)
+        for sums in random_sums(steps, rng, resamples):
+            for part in _parts(len(a), sums.shape[1]):
+                apart = np.abs(sums[b[part]] - sums[a[part]])
+                far[part] += (apart >= limits[part, None]).sum(axis=1)
     return list(np.split(far, np.cumsum([len(pairs) for pairs in drawn])[:-1]))
-
-
-def _count_at_least(
-    changes: IntArray, limits: IntArray, rng: np.random.Generator, resamples: int
-) -> IntArray:
-    far = np.zeros(len(changes), np.int64)
-    for sums in random_sums(changes, rng, resamples):
-        far += [np.count_nonzero(np.abs(row) >= limit) for row, limit in zip(sums, limits, strict=True)]
-    return far
-
-
-def _count_apart(
-    steps: IntArray, a: IntArray, b: IntArray, rng: np.random.Generator, resamples: int
-) -> IntArray:
-    """The same for many pairs, from the sums of the systems."""
-    totals, far = steps.sum(axis=1), np.zeros(len(a), np.int64)
-    limits = np.abs(totals[b] - totals[a]) - 2 * steps.shape[1]
-    for sums in random_sums(steps, rng, resamples):
-        for part in _parts(len(a), sums.shape[1]):
-            apart = np.abs(sums[b[part]] - sums[a[part]])
-            far[part] += (apart >= limits[part, None]).sum(axis=1)
-    return far
 
 
 def _parts(pairs: int, resamples: int) -> Iterator[slice]:

@@ -1,23 +1,30 @@
-"""What a query set can show: the smallest detectable difference, and the number of queries that a difference needs."""
+"""What a query set can show: the smallest detectable difference, the number of queries that a difference needs, and how sure that is."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ranklens.errors import Given, InputError
 from ranklens.stats import inputs
+from ranklens.stats.clusters import Clusters, cluster_interval
 from ranklens.stats.distributions import noncentral_t_tail
+from ranklens.stats.intervals import Bounds, Interval, interval
 from ranklens.stats.paired import mid_p
 from ranklens.stats.randomization import EXACT_UP_TO
-from ranklens.stats.roots import root
+from ranklens.stats.student import root
+
+if TYPE_CHECKING:
+    from ranklens.arrays import FloatArray
 
 _MANY = 1_000_000  # queries, with which Student's t is normal to the last query
 
 _FEW_PATTERNS = 3  # of signs, for which Student's t does not tell the power of the randomisation test
 _UNLIKELY = 1e-7
 _COUNTED_WINS = 50  # differing queries, up to which the power of McNemar's test is counted
+_TRIMMED = 4  # values, from which on Bonett's centre is a trimmed mean
 _LEAST = 1e-9  # standard deviations; a smaller difference would need more than 10**18 queries
 
 
@@ -107,12 +114,16 @@ def default_test_power(
     chances = np.diff(bdtr(counts, n, share), prepend=0.0)  # that this many queries differ
     mean = gap / share
     spread = max((deviation**2 + gap**2) / share - mean**2, 0.0) ** 0.5
-    found = 0.0
+    total = 0.0
     for m in counts[chances > _UNLIKELY].tolist():
-        found += chances[m] * (
-            _mcnemar_power(mean, m, alpha) if binary else _sign_flip_power(mean, spread, m, alpha)
-        )
-    return float(min(1.0, found))
+        if binary:  # how likely m differences of 1 or -1 have a mid-p of at most alpha
+            wins = np.arange(m + 1)
+            of_wins = np.diff(bdtr(wins, m, (1 + min(mean, 1.0)) / 2), prepend=0.0)
+            power = float(of_wins[mid_p(wins, m - wins) <= alpha].sum())
+        else:
+            power = _sign_flip_power(mean, spread, m, alpha)
+        total += chances[m] * power
+    return float(min(1.0, total))
 
 
 def queries_for_default_test(
@@ -133,10 +144,10 @@ def queries_for_default_test(
     low, high = 1, max(queries_needed(difference, deviation, alpha=alpha, power=power), most)
     while high - low > 1:
         middle = (low + high) // 2
-        found = default_test_power(
+        at_middle = default_test_power(
             difference, deviation, middle, alpha=alpha, differing=differing, binary=binary
         )
-        low, high = (low, middle) if found >= power else (middle, high)
+        low, high = (low, middle) if at_middle >= power else (middle, high)
     return high
 
 
@@ -162,16 +173,14 @@ def _sign_flip_power(mean: float, spread: float, n: int, alpha: float) -> float:
     from scipy.special import ndtr
 
     patterns = int(alpha * 2.0 ** (n - 1) + 1e-9) if n <= EXACT_UP_TO else _FEW_PATTERNS + 1
-    if n < 1 or not patterns:
-        return 0.0
-    if not spread:
-        return 1.0
+    if n < 1 or not patterns or not spread:
+        return float(n >= 1 and patterns > 0)
     if patterns > _FEW_PATTERNS:
         level = patterns / 2.0 ** (n - 1) if n <= EXACT_UP_TO else alpha
         return _power(mean / spread, n, level)
     # All differences have one sign, or all but the smallest, or all but the second smallest.
     u, width = np.linspace(0, 10, 2001, retstep=True)
-    found = 0.0
+    power = 0.0
     for effect in (mean / spread, -mean / spread):
         above = ndtr(effect - u)
         density = np.exp(-((u + effect) ** 2) / 2) / (2 * np.pi) ** 0.5
@@ -180,17 +189,8 @@ def _sign_flip_power(mean: float, spread: float, n: int, alpha: float) -> float:
             float(n * width * (density * above ** (n - 1)).sum()),
             float(n * (n - 1) * width * (density * (above[0] - above) * above ** max(n - 2, 0)).sum()),
         ]
-        found += sum(parts[:patterns])
-    return found
-
-
-def _mcnemar_power(mean: float, n: int, alpha: float) -> float:
-    """The probability of a mid-p of at most alpha over n differences of 1 or -1."""
-    from scipy.special import bdtr
-
-    wins = np.arange(n + 1)
-    chances = np.diff(bdtr(wins, n, (1 + min(mean, 1.0)) / 2), prepend=0.0)
-    return float(chances[mid_p(wins, n - wins) <= alpha].sum())
+        power += sum(parts[:patterns])
+    return power
 
 
 def _check(alpha: float, power: float) -> None:
@@ -206,3 +206,44 @@ def _deviation(deviation: float) -> float:
     if inputs.finite(deviation, "deviation") < 0:
         raise InputError(f"deviation={deviation!r} is not allowed: a standard deviation is 0 or more.")
     return float(deviation)
+
+
+def deviation_interval(
+    changes: FloatArray, *, level: float = 0.95, most: float = np.inf, clusters: Clusters | None = None
+) -> Interval:
+    """The interval of the root mean square of the standard deviations of rows.
+
+    ``most`` is the largest difference there can be: the squared deviations then have known ends, and the interval is that of
+    their mean (:func:`~ranklens.stats.interval`), which holds even if a few queries cause nearly all of the variance. Without it, it is
+    Bonett's (2006), which allows for the kurtosis observed. The chi-square interval holds for normal differences only.
+
+    >>> print(deviation_interval(np.array([[0.1, -0.05, 0.2, 0.0, 0.15, -0.1]]), most=1.0))
+    [0.0152, 0.6814]
+    """
+    n = changes.shape[1]
+    apart = changes - changes.mean(axis=1, keepdims=True)
+    squares = (apart**2).mean(axis=0) * n / (n - 1)
+    if not np.isfinite(most):
+        return _kurtosis_interval(changes, apart, level)
+    bounds = Bounds(0.0, most**2)
+    squares = np.minimum(squares, bounds.high)
+    if clusters is None:
+        around = interval(squares, level=level, bounds=bounds)
+    else:
+        around = cluster_interval(squares, clusters, level=level, bounds=bounds)
+    return Interval(max(around.low, 0.0) ** 0.5, around.high**0.5, level, around.method)
+
+
+def _kurtosis_interval(changes: FloatArray, apart: FloatArray, level: float) -> Interval:
+    """D. G. Bonett: Approximate confidence interval for standard deviation of nonnormal distributions, 2006."""
+    from scipy.special import ndtri
+
+    n, z = changes.shape[1], float(ndtri((1 + level) / 2))
+    cut = int(n * 0.5 / (n - _TRIMMED) ** 0.5) if n > _TRIMMED + 1 else 0
+    centre = np.sort(changes, axis=1)[:, cut : n - cut].mean(axis=1, keepdims=True)
+    kurtosis = changes.size * ((changes - centre) ** 4).sum() / (apart**2).sum() ** 2
+    scale = n / max(n - z, 1.0)
+    error = scale * (max(kurtosis - (n - 3) / n, 0.0) / (n - 1)) ** 0.5
+    variance = float(changes.var(axis=1, ddof=1).mean())
+    low, high = (float(np.exp((np.log(scale * variance) + side * z * error) / 2)) for side in (-1, 1))
+    return Interval(low, high, level, "bonett")

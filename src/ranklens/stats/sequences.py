@@ -76,7 +76,12 @@ def confidence_sequence(
 def _bet(values: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
     """The lowest and highest mean that no gambler has excluded so far, after each value."""
     means = np.linspace(0, 1, _GRID + 1)
-    bets = _bets(values, alpha)
+    t = np.arange(1, len(values) + 1)
+    mean = (0.5 + np.cumsum(values)) / (t + 1)
+    variance = (0.25 + np.cumsum((values - mean) ** 2)) / (t + 1)
+    before = np.concatenate([[0.25], variance[:-1]])
+    # How much to bet on each value, from what was seen before it.
+    bets = np.sqrt(2 * np.log(2 / alpha) / (before * t * np.log(t + 1)))
     up, down = np.zeros(len(means)), np.zeros(len(means))  # logarithms of the capital
     left = np.ones(len(means), dtype=bool)
     ends = np.empty((2, len(values)))
@@ -86,18 +91,10 @@ def _bet(values: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
         up += np.log1p(np.minimum(bet, most_up) * (value - means))
         down += np.log1p(-np.minimum(bet, most_down) * (value - means))
         left &= np.maximum(up, down) < np.log(2 / alpha)  # each has half of the capital
-        kept = np.flatnonzero(left)
-        if not len(kept):  # happens with probability below alpha: the values drift, or fate is unkind
+        candidates = np.flatnonzero(left)
+        if not len(candidates):  # happens with probability below alpha: the values drift, or fate is unkind
             ends[:, i:] = ends[:, i - 1 : i]
             break
-        ends[0, i], ends[1, i] = kept[0] - 1, kept[-1] + 1  # a mean between two candidates may still be in
+        # A mean between two candidates may still be in.
+        ends[0, i], ends[1, i] = candidates[0] - 1, candidates[-1] + 1
     return np.clip(ends[0] / _GRID, 0, 1), np.clip(ends[1] / _GRID, 0, 1)
-
-
-def _bets(values: FloatArray, alpha: float) -> FloatArray:
-    """How much to bet on each value, from what was seen before it."""
-    t = np.arange(1, len(values) + 1)
-    mean = (0.5 + np.cumsum(values)) / (t + 1)
-    variance = (0.25 + np.cumsum((values - mean) ** 2)) / (t + 1)
-    before = np.concatenate([[0.25], variance[:-1]])
-    return np.asarray(np.sqrt(2 * np.log(2 / alpha) / (before * t * np.log(t + 1))))

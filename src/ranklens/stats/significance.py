@@ -81,11 +81,6 @@ class SignificanceTest:
         return any((self.p_of_wins, self.p_of_moments, self.p_of_counts))
 
 
-def _bootstrap_nanoseconds(work: Workload) -> float:
-    tests = work.pairs * work.measures
-    return 140 * tests * BINS if work.queries > COUNTED else (6 + 0.5 * tests) * work.queries
-
-
 # The times were measured by benchmarks/comparisons.py.
 SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
     "randomization": SignificanceTest(
@@ -141,7 +136,11 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
         is_of_mean_differences=True,
         in_sensitivity=True,
         most_resamples=100_000,
-        nanoseconds=_bootstrap_nanoseconds,
+        nanoseconds=lambda work: (
+            140 * work.pairs * work.measures * BINS
+            if work.queries > COUNTED
+            else (6 + 0.5 * work.pairs * work.measures) * work.queries
+        ),
     ),
     "welch": SignificanceTest("unpaired Welch t test", of_samples=paired.welch),
     "tukey": SignificanceTest(

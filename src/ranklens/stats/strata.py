@@ -13,7 +13,7 @@ from ranklens.stats.intervals import Bounds, Interval, interval, within
 from ranklens.stats.student import t_quantile
 
 if TYPE_CHECKING:
-    from ranklens.arrays import BoolArray, FloatArray, IntArray
+    from ranklens.arrays import FloatArray, IntArray
 
 
 _FEW = 5  # queries of a group, below which its own variance is too uncertain to be used
@@ -70,26 +70,21 @@ def _by_cluster(groups: Sequence[FloatArray], labels: Sequence[Sequence[Hashable
     If some cluster has queries in several groups, groups are not independent: there is one group of all clusters then, whose mean is
     the mean of the groups' means.
     """
-    means = [float(group.mean()) for group in groups]
-    moved = [_deviations(group, Clusters.of(own)) for group, own in zip(groups, labels, strict=True)]
+    means, moved = [float(group.mean()) for group in groups], []
+    for group, own in zip(groups, labels, strict=True):
+        # What each query moves the mean of its group; more in large clusters, which pull the mean towards themselves (the jackknife's).
+        clusters = Clusters.of(own)
+        others = np.maximum(clusters.n - clusters.sizes[clusters.index], 1)
+        moved.append((group - group.mean()) / others * (len(clusters) - 1) / len(clusters))
     if sum(len({*own}) for own in labels) > len({label for own in labels for label in own}):
         moved, means = [np.concatenate(moved) / len(groups)], [float(np.mean(means))]
         labels = [[label for own in labels for label in own]]
-    found = []
+    by_cluster = []
     for deviations, own, mean in zip(moved, labels, means, strict=True):
         clusters = Clusters.of(own)
         values = len(clusters) * clusters.sums(deviations)
-        found.append(mean + values - values.mean())
-    return found
-
-
-def _deviations(group: FloatArray, clusters: Clusters) -> FloatArray:
-    """What each query moves the mean of its group; more in large clusters, which pull the mean towards themselves (the jackknife's)."""
-    n, count = clusters.n, len(clusters)
-    if count < 2:
-        return np.zeros(n)
-    others = n - clusters.sizes[clusters.index]
-    return np.asarray((group - group.mean()) / others * (count - 1) / count)
+        by_cluster.append(mean + values - values.mean())
+    return by_cluster
 
 
 def _interval_of_shares(
@@ -105,8 +100,8 @@ def _interval_of_shares(
     mean = shares.mean()
     common = max(mean, (shares * error).sum() / error.sum(), key=lambda share: share * (1 - share))
     moved = (sizes * shares + _PSEUDO * common) / (sizes + _PSEUDO)
-    known = mean * (1 - mean) * error.sum()
-    ratio = (moved * (1 - moved) * error).sum() / known if known else 1.0
+    expected = mean * (1 - mean) * error.sum()
+    ratio = (moved * (1 - moved) * error).sum() / expected if expected else 1.0
     low, high = bounded.wilson_ends(mean, len(groups) ** 2 / error.sum() / ratio, level)
     return Interval(float(bounds.low + span * low), float(bounds.low + span * high), level, "wilson")
 
@@ -118,20 +113,14 @@ def _variance_of_macro_mean(groups: Sequence[FloatArray], sizes: IntArray) -> tu
     parts = [squares[~small] / freedom[~small] / sizes[~small]]
     freedoms = [freedom[~small]]
     if small.any():
-        shared, known = _shared_variance(squares, freedom, small)
+        # That of all groups is shared if it is larger, or the small ones have no degrees of freedom.
+        overall, own = squares.sum() / freedom.sum(), int(freedom[small].sum())
+        shared = squares[small].sum() / own if own else overall
+        shared = max(shared, overall) if own < _FEW else shared
         parts.append(np.array([shared * (1 / sizes[small]).sum()]))
-        freedoms.append(np.array([known]))
+        freedoms.append(np.array([own or int(freedom.sum())]))
     of_parts, of_freedom = np.concatenate(parts), np.concatenate(freedoms)
     total = of_parts.sum()
     if not total:
         return 0.0, 1.0
     return float(total) / len(groups) ** 2, float(total**2 / (of_parts**2 / of_freedom).sum())
-
-
-def _shared_variance(squares: FloatArray, freedom: IntArray, small: BoolArray) -> tuple[float, int]:
-    """Of small groups, with its degrees of freedom; that of all groups if it is larger or the small ones have none."""
-    overall, own = squares.sum() / freedom.sum(), int(freedom[small].sum())
-    if not own:
-        return float(overall), int(freedom.sum())
-    variance = squares[small].sum() / own
-    return float(max(variance, overall) if own < _FEW else variance), own

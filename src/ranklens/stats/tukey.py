@@ -63,27 +63,21 @@ def tukey_hsd(
         )
     means = values.mean(axis=1)
     gaps = means - means[:, None]
-    error, freedom = _standard_error(values, paired=paired)
-    if randomized or not error:
-        p = range_p([values], inputs.generator(rng), resamples)[0]
-        return TukeyResult(p, gaps, "randomized tukey", values.shape[1], resamples)
-    p = np.ones_like(gaps)
-    above, below = np.triu_indices(len(values), 1), np.tril_indices(len(values), -1)
-    p[above] = _range_tail(np.abs(gaps[above]) / error, len(values), freedom)
-    p[below] = p.T[below]
-    return TukeyResult(p, gaps, "tukey" if paired else "unpaired tukey", values.shape[1])
-
-
-def _standard_error(values: FloatArray, *, paired: bool) -> tuple[float, int]:
-    """Of a system's mean, and its degrees of freedom; 0 where nothing but floating-point noise is left over."""
     systems, queries = values.shape
     rest = values - values.mean(axis=1, keepdims=True)
     if paired:
         rest = rest - rest.mean(axis=0)
-    freedom = (systems - 1 if paired else systems) * (queries - 1)
-    if not freedom or np.abs(rest).max() <= inputs.NOISE * np.abs(values).max():
-        return 0.0, freedom
-    return float(np.sqrt((rest**2).sum() / freedom / queries)), freedom
+    freedom, error = (systems - 1 if paired else systems) * (queries - 1), 0.0
+    if freedom and np.abs(rest).max() > inputs.NOISE * np.abs(values).max():  # else it is noise of rounding
+        error = float(np.sqrt((rest**2).sum() / freedom / queries))  # of a system's mean
+    if randomized or not error:
+        p = range_p([values], inputs.generator(rng), resamples)[0]
+        return TukeyResult(p, gaps, "randomized tukey", queries, resamples)
+    p = np.ones_like(gaps)
+    above, below = np.triu_indices(systems, 1), np.tril_indices(systems, -1)
+    p[above] = _range_tail(np.abs(gaps[above]) / error, systems, freedom)
+    p[below] = p.T[below]
+    return TukeyResult(p, gaps, "tukey" if paired else "unpaired tukey", queries)
 
 
 def _range_tail(statistics: FloatArray, systems: int, freedom: int) -> FloatArray:

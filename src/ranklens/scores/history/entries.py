@@ -180,23 +180,9 @@ def _entry_of(row: EntryRow, measured: Sequence[MeasuredRow]) -> Entry | None:
         return None
     if not all(isinstance(one, dict) for one in (policy, config, versions, latency or {})):
         return None
-    return Entry(
-        row.id,
-        row.run,
-        row.at,
-        row.kind,
-        row.system,
-        row.label,
-        row.git_commit,
-        bool(row.dirty),
-        row.judgments,
-        policy,
-        config,
-        versions,
-        row.failed,
-        latency,
-        {one.measure: Summary(one.mean, one.low, one.high) for one in measured},
-    )
+    summaries = {one.measure: Summary(one.mean, one.low, one.high) for one in measured}
+    where = (row.id, row.run, row.at, row.kind, row.system, row.label, row.git_commit, bool(row.dirty))
+    return Entry(*where, row.judgments, policy, config, versions, row.failed, latency, summaries)
 
 
 def record_of(connection: sqlite3.Connection, entry: Entry, query_set: str) -> Record:
@@ -207,20 +193,14 @@ def record_of(connection: sqlite3.Connection, entry: Entry, query_set: str) -> R
     ).fetchall()
     try:
         listed = json.loads(zlib.decompress(packed[0]))
-        queries, digests = (
-            [query for query, _ in listed],
-            {query: digest for query, digest in listed if digest},
-        )
-        is_whole = _in_order(listed) == query_set and all(
-            checksum_of_values(values) == checksum for _, values, checksum in measured
-        )
-        values = {name: np.frombuffer(found, dtype="<f8").astype(float) for name, found, _ in measured}
+        queries = tuple(query for query, _ in listed)
+        digests = {query: digest for query, digest in listed if digest}
+        is_whole = _in_order(listed) == query_set
+        is_whole &= all(checksum_of_values(content) == checksum for _, content, checksum in measured)
+        columns = {name: np.frombuffer(content, "<f8").astype(float) for name, content, _ in measured}
     except (zlib.error, ValueError, TypeError, RecursionError):
         raise DamagedError(entry.id) from None
-    if not is_whole or not all(
-        len(one) == len(queries) and np.isfinite(one).all() for one in values.values()
-    ):
+    if not is_whole or not all(len(c) == len(queries) and np.isfinite(c).all() for c in columns.values()):
         raise DamagedError(entry.id)
-    return Record(
-        entry.system, Values(tuple(queries), values), entry.policy, digests, entry.failed, entry.latency
-    )
+    values = Values(queries, columns)
+    return Record(entry.system, values, entry.policy, digests, entry.failed, entry.latency)

@@ -42,7 +42,7 @@ def _of(history: History, entry: Entry, rows: str) -> pl.DataFrame:
     import polars as pl
 
     if rows == "entries":
-        found = pl.DataFrame(
+        table = pl.DataFrame(
             [(name, one.mean, one.low, one.high) for name, one in entry.measures.items()],
             schema={"measure": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64},
             orient="row",
@@ -56,17 +56,9 @@ def _of(history: History, entry: Entry, rows: str) -> pl.DataFrame:
             )
             for name, values in record.values.items()
         ]
-        found = pl.concat(values) if values else pl.DataFrame()
-    shared = [pl.lit(value, dtype=kind).alias(name) for name, (kind, value) in _columns(entry).items()]
-    return found.select(*shared, *found.columns)
-
-
-def _columns(entry: Entry) -> dict[str, tuple[pl.DataType | type[pl.DataType], object]]:
-    """What is the same for all rows of an entry."""
-    import polars as pl
-
+        table = pl.concat(values) if values else pl.DataFrame()
     at = datetime.fromtimestamp(entry.at, tz=timezone.utc)
-    return {
+    shared: dict[str, tuple[pl.DataType | type[pl.DataType], object]] = {
         "entry": (pl.Int64, entry.id),
         "run": (pl.String, entry.run),
         "time": (pl.Datetime("us", "UTC"), at),  # "at" is a reserved word of DuckDB
@@ -81,3 +73,5 @@ def _columns(entry: Entry) -> dict[str, tuple[pl.DataType | type[pl.DataType], o
         "failed": (pl.Int64, entry.failed),
         "p95_seconds": (pl.Float64, (entry.latency or {}).get("p95")),
     }
+    literals = [pl.lit(value, dtype=kind).alias(name) for name, (kind, value) in shared.items()]
+    return table.select(*literals, *table.columns)

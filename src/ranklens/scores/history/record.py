@@ -63,8 +63,13 @@ class Record:
     ) -> Record:
         """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already, ``seconds`` those of a retriever's calls."""
         numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
-        known = digests_of(scores) if digests is None else digests
-        failures, entries = _calls(scores)
+        digest_of = digests_of(scores) if digests is None else digests
+        failures: Mapping[str, str] | None = None  # of calls; None where nothing was called
+        entries: Mapping[str, Entry] = {}  # what a log says of each call
+        if scores.sources is not None:
+            run = scores.sources.read(scores.policy)[1]
+            failures, entries = scores.sources.failed or run.failed, run.entries or {}
+        ones = scores.account().ones if scores.policy.empty == "one" else None
         applied = scores.applied
         absent = applied.missing + applied.failed
         skipped = scores.policy.missing == "skip"
@@ -77,14 +82,14 @@ class Record:
                 {name: np.asarray(scores.values[name], dtype=float) for name in numbers},
             ),
             policy_of(scores),
-            {str(query): known[str(query)] for query in scores.queries if str(query) in known},
+            {str(query): digest_of[str(query)] for query in scores.queries if str(query) in digest_of},
             # Calls fail in a log, or where retrievers were asked, but not in a run file.
             applied.failed if applied.failed or failures is not None else None,
             latency_of(timed),
             missing=applied.missing,
             left_out=absent if skipped else 0,
             unanswerable=applied.unanswerable,
-            ones=_ones(scores),
+            ones=max((ones or {}).values(), default=0),
             timed=number,
             untimed=max(answered - number, 0),
             errors=failures or {},
@@ -124,29 +129,15 @@ class Record:
     def interval(self, measure: str | Measure, level: float = 0.95) -> Interval | None:
         """The interval of the mean; None for counts."""
         parsed = parse(measure) if isinstance(measure, str) else measure
-        known = parsed.definition
-        values = self.of_measure(parsed)
+        one, values = parsed.definition, self.of_measure(parsed)
         if not len(values):
             return None
-        return interval_of(known.aggregate, values, level=level, bounds=Bounds(known.low, known.high))
+        return interval_of(one.aggregate, values, level=level, bounds=Bounds(one.low, one.high))
 
     @cached_property
     def judgments(self) -> str:
         """One digest of all queries and their judgments, whatever their order."""
         return _digest(*(f"{query}\0{self.digests.get(query, '')}" for query in sorted(self.queries)))
-
-
-def _calls(scores: Scores) -> tuple[Mapping[str, str] | None, Mapping[str, Entry]]:
-    """The errors of failed calls, None where nothing was called; and what a log says of each call."""
-    if scores.sources is None:
-        return None, {}
-    run = scores.sources.read(scores.policy)[1]
-    return scores.sources.failed or run.failed, run.entries or {}
-
-
-def _ones(scores: Scores) -> int:
-    counts = scores.account().ones if scores.policy.empty == "one" else None
-    return max((counts or {}).values(), default=0)
 
 
 def _timed(entries: Mapping[str, Entry], scores: Scores) -> tuple[list[float], int]:
@@ -189,24 +180,24 @@ def digests_of(scores: Scores) -> dict[str, str]:
     }
 
 
-def _further(known: Judgments) -> dict[str, list[str]]:
+def _further(judgments: Judgments) -> dict[str, list[str]]:
     """By query, what judgments say besides grades."""
-    by_query = {
-        "subtopics": known.subtopics,
-        "evidence": known.evidence,
-        "junk": known.junk,
-        "intents": known.intents,
-        "navigational": known.navigational,
-        "preferences": known.preferences,
+    by_query: dict[str, list[str]] = {str(query): [] for query in judgments}
+    parts = {
+        "subtopics": judgments.subtopics,
+        "evidence": judgments.evidence,
+        "junk": judgments.junk,
+        "intents": judgments.intents,
+        "navigational": judgments.navigational,
+        "preferences": judgments.preferences,
     }
-    found: dict[str, list[str]] = {str(query): [] for query in known}
-    for name, part in by_query.items():
+    for name, part in parts.items():
         for query, value in part.items() if isinstance(part, Mapping) else ():
-            found.setdefault(str(query), []).append(f"{name}: {_canonical(value)}")
-    if known.documents is not None:  # whose properties count wherever they are retrieved
-        properties = f"documents: {_canonical(known.documents)}"
-        found = {query: [*parts, properties] for query, parts in found.items()}
-    return found
+            by_query.setdefault(str(query), []).append(f"{name}: {_canonical(value)}")
+    if judgments.documents is not None:  # whose properties count wherever they are retrieved
+        properties = f"documents: {_canonical(judgments.documents)}"
+        by_query = {query: [*parts, properties] for query, parts in by_query.items()}
+    return by_query
 
 
 def _canonical(value: object) -> str:
@@ -237,8 +228,8 @@ def latency_of(seconds: Sequence[float] | None) -> dict[str, float] | None:
     """
     if not seconds:
         return None
-    found = np.percentile(np.asarray(seconds, dtype=float), list(PERCENTILES)).tolist()
-    return {f"p{number}": value for number, value in zip(PERCENTILES, found, strict=True)}
+    percentiles = np.percentile(np.asarray(seconds, dtype=float), list(PERCENTILES)).tolist()
+    return {f"p{number}": value for number, value in zip(PERCENTILES, percentiles, strict=True)}
 
 
 PERCENTILES = (50, 90, 95, 99)

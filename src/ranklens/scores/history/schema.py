@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from ranklens.errors import InputError
@@ -34,15 +35,15 @@ def checksum_of_values(values: bytes) -> str:
 
 def checksum_of_entry(row: Mapping[str, object], measured: Iterable[Sequence[object]]) -> str:
     """The checksum of an entry with its means and the checksums of its values; columns that are empty do not count, so new ones may come."""
-    known = {name: value for name, value in row.items() if name != "checksum" and value is not None}
-    text = json.dumps([known, [list(one) for one in measured]], sort_keys=True, default=repr)
+    filled = {name: value for name, value in row.items() if name != "checksum" and value is not None}
+    text = json.dumps([filled, [list(one) for one in measured]], sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:_LETTERS]
 
 
 def seal(connection: sqlite3.Connection, number: int) -> None:
     """Give an entry its checksum, from what SQLite has made of it."""
-    found = connection.execute("SELECT * FROM entry WHERE id = ?", [number])
-    row = dict(zip((column[0] for column in found.description), found.fetchone(), strict=True))
+    entry = connection.execute("SELECT * FROM entry WHERE id = ?", [number])
+    row = dict(zip((column[0] for column in entry.description), entry.fetchone(), strict=True))
     checksum = checksum_of_entry(row, connection.execute(MEASURED, [number, number]))
     connection.execute("UPDATE entry SET checksum = ? WHERE id = ?", [checksum, number])
 
@@ -110,17 +111,28 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
     """Bring a file to the newest version; a new file starts empty. Nothing is written if it is there already."""
     if _version(connection, name) == len(MIGRATIONS):
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         # Another process may have done it while this one waited.
         for step in MIGRATIONS[_version(connection, name) :]:
             if not isinstance(step, str):
                 step(connection)
                 continue
-            for statement in _statements(step):
-                connection.execute(statement)
+            statement = ""  # one at a time: executescript would commit before the first
+            for line in step.splitlines(keepends=True):
+                statement += line
+                if sqlite3.complete_statement(statement):
+                    connection.execute(statement)
+                    statement = ""
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """All or nothing; a write waits for its turn at the beginning, so that it never has to give up in the middle."""
+    connection.execute(begin)
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # SQLite ends it by itself when the disk is full
@@ -138,14 +150,3 @@ def _version(connection: sqlite3.Connection, name: str) -> int:
             "Update it: pip install --upgrade ranklens"
         )
     return int(version)
-
-
-def _statements(script: str) -> list[str]:
-    """One statement each: ``executescript`` would commit before the first."""
-    found, part = [], ""
-    for line in script.splitlines():
-        part += line + "\n"
-        if sqlite3.complete_statement(part):
-            found.append(part.strip())
-            part = ""
-    return [statement for statement in found if statement]

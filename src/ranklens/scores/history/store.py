@@ -30,7 +30,7 @@ from ranklens.scores.history.entries import (
 )
 from ranklens.scores.history.origin import origin, project_folder
 from ranklens.scores.history.record import Record
-from ranklens.scores.history.schema import migrate
+from ranklens.scores.history.schema import migrate, transaction
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,7 +97,7 @@ class History:
             "versions": json.dumps(where.versions),
         }
         rows = [prepared(record, shared) for record in records]
-        with self._open() as connection, _transaction(connection):
+        with self._open() as connection, transaction(connection):
             return [write(connection, row) for row in rows]
 
     def entries(self, *, system: str | None = None, last: int | None = None) -> list[Entry]:
@@ -105,14 +105,14 @@ class History:
         where, values = ("WHERE system = ?", [system]) if system is not None else ("", [])
         limit = "" if last is None else f"LIMIT {int(last)}"
         sql = f"SELECT {', '.join(COLUMNS)} FROM entry {where} ORDER BY at DESC, id DESC {limit}"  # noqa: S608  fixed names
-        with self._open(existing=True) as connection, _transaction(connection, "BEGIN"):
+        with self._open(existing=True) as connection, transaction(connection, "BEGIN"):
             rows = connection.execute(sql, values).fetchall()[::-1]
             return entries_of(connection, [EntryRow(*row) for row in rows])
 
     def record(self, entry: int | Entry) -> Record:
         """An entry with its values per query."""
         number = entry.id if isinstance(entry, Entry) else entry
-        with self._open(existing=True) as connection, _transaction(connection, "BEGIN"):
+        with self._open(existing=True) as connection, transaction(connection, "BEGIN"):
             sql = f"SELECT {', '.join(COLUMNS)} FROM entry WHERE id = ?"  # noqa: S608  fixed names
             rows = connection.execute(sql, [number]).fetchall()
             if not rows:
@@ -131,7 +131,7 @@ class History:
         >>> history.entries()
         []
         """
-        with self._open(existing=True) as connection, _transaction(connection):
+        with self._open(existing=True) as connection, transaction(connection):
             for number in numbers:
                 if not connection.execute("DELETE FROM entry WHERE id = ?", [number]).rowcount:
                     raise InputError(f"{self.path}: there is no entry {number}. See: ranklens history list")
@@ -211,19 +211,6 @@ class History:
             raise _told(self.path, sqlite3.DatabaseError("malformed database schema")) from None
         except (sqlite3.Error, OSError) as error:
             raise _told(self.path, error) from None
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """All or nothing; a write waits for its turn at the beginning, so that it never has to give up in the middle."""
-    connection.execute(begin)
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # SQLite ends it by itself when the disk is full
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _told(path: Path, error: sqlite3.Error | OSError) -> Exception:

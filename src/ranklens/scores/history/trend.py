@@ -89,20 +89,9 @@ class Trend(Shown):
     def table(self) -> Table:
         """One row per entry, with a bar for the mean."""
         high = max([point.mean for point in self.points], default=0.0)
-        header = [
-            "entry",
-            "date",
-            "system",
-            "commit",
-            "label",
-            "",
-            self.measure.shown,
-            "95% interval",
-            "change",
-            "p",
-            "vs best" if self.pinned is None else "vs reference",
-            "",
-        ]
+        origin, tests = ["entry", "date", "system", "commit", "label", ""], ["95% interval", "change", "p"]
+        against = "vs best" if self.pinned is None else "vs reference"
+        header = [*origin, self.measure.shown, *tests, against, ""]
         rows = [_row(point, high) for point in self.points]
         return Table(header, rows, note=self._note(), left=6)
 
@@ -141,11 +130,9 @@ class Trend(Shown):
             f"with {reference}, on the queries in common. p is corrected for all looks up to that entry, and later entries do not "
             f"change it: without a true change, any flag has a probability of at most {self.alpha:g} per system."
         ]
-        below = [
-            point for point in self.points if point.reference is not None and point.reference.flag == "drop"
-        ]
-        if below and below[-1] is self.points[-1] and below[-1].reference is not None:
-            said.append(f"The last entry is significantly below #{below[-1].reference.before}.")
+        last = self.points[-1].reference if self.points else None
+        if last is not None and last.flag == "drop":
+            said.append(f"The last entry is significantly below #{last.before}.")
         apart = len(steps) - len(tested)
         if apart:
             said.append(
@@ -170,12 +157,10 @@ def trend(
     """
     entries = history.entries(system=system)
     if not entries:
-        known = dict.fromkeys(entry.system for entry in history.entries())
-        what = (
-            f"of {system!r}: {nearest(system, known)}"
-            if system is not None and known
-            else "yet. Add one with --save."
-        )
+        systems = dict.fromkeys(entry.system for entry in history.entries())
+        what = "yet. Add one with --save."
+        if system is not None and systems:
+            what = f"of {system!r}: {nearest(system, systems)}"
         raise InputError(f"{history.path} holds no entry {what}")
     wanted = _measure(entries, measure)
     chosen = [entry for entry in entries if str(wanted) in entry.measures]
@@ -183,11 +168,11 @@ def trend(
     pinned = {} if reference is None else {name: history.find(reference, system=name) for name in watches}
     points = []
     for entry in chosen:
-        found, watch, pin = entry.measures[str(wanted)], watches[entry.system], pinned.get(entry.system)
+        summary, watch, pin = entry.measures[str(wanted)], watches[entry.system], pinned.get(entry.system)
         if pin is not None and (entry.at, entry.id) > (pin.at, pin.id):
             watch.pin(pin.id, history.record(pinned.pop(entry.system)))
         compared = watch.look(entry.id, history.record(entry))
-        points.append(Point(entry, found.mean, found.low, found.high, *compared))
+        points.append(Point(entry, summary.mean, summary.low, summary.high, *compared))
     return Trend(wanted, tuple(points[-(last or len(points)) :]), alpha, reference)
 
 
@@ -230,12 +215,19 @@ class Watch:
         against = None
         if self._reference is not None and not is_before:
             against = _step(*self._reference, record, self._measure)
-        self._looks += any(found is not None and found.moved for found in (step, against))
+        self._looks += any(one is not None and one.moved for one in (step, against))
         step = self._judged(step, _TESTS)
         against = step if is_before else self._judged(against, _TESTS * self._picked_from)
         was_below = self._against is not None and self._against.flag == "drop"
         self._against = against
-        self._pick(number, record)
+        if not self._is_pinned:
+            # The new entry becomes the reference if it is better, or if the reference cannot be compared with it.
+            if against is None or against.change is None:
+                self._reference, self._picked_from = (number, record), 1
+            else:
+                self._picked_from += 1
+                if self._sign * against.change > 0:
+                    self._reference = number, record
         if step is not None and step.flag:
             return step, against, step.flag
         falls = against is not None and against.flag == "drop" and not was_below
@@ -248,18 +240,6 @@ class Watch:
         p = min(1.0, step.p_value * times / share_of_look(self._looks))
         flag: Flag = "" if p > self._alpha else "rise" if self._sign * step.change > 0 else "drop"
         return replace(step, p_value=p, flag=flag)
-
-    def _pick(self, number: int, record: Record) -> None:
-        """Make the new entry the reference if it is better, or if the reference cannot be compared with it."""
-        if self._is_pinned:
-            return
-        against = self._against
-        if against is None or against.change is None:
-            self._reference, self._picked_from = (number, record), 1
-            return
-        self._picked_from += 1
-        if self._sign * against.change > 0:
-            self._reference = number, record
 
     @property
     def _sign(self) -> int:
