@@ -60,7 +60,8 @@ def test_python_blocks_run_in_order(page):
 
 
 @pytest.mark.parametrize(
-    "name", ["make_measures", "make_cli", "make_configuration", "make_policies", "make_schema"]
+    "name",
+    ["make_measures", "make_cli", "make_configuration", "make_policies", "make_schema", "make_example"],
 )
 def test_generated_pages_are_up_to_date(name):
     module = load(ROOT / "docs" / f"{name}.py")

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
@@ -163,7 +164,10 @@ def align(
         if not names:
             listed = "; ".join(f"{name}: {', '.join(table) or 'none'}" for name, table in tables.items())
             raise MeasureError(f"The systems have no measure in common ({listed}).")
-    every = list(dict.fromkeys(query for table in tables.values() for query in table.queries))
+    # Mostly all are the same, which takes a tenth of the time to find out that joining them takes.
+    every, *others = (list(table.queries) for table in tables.values())
+    if any(other != every for other in others):
+        every = list(dict.fromkeys(chain(every, *others)))
     short = {name: table.place for name, table in tables.items() if len(table.queries) < len(every)}
     lacking = {name: [query for query in every if query not in place] for name, place in short.items()}
     directed = _directed([Quantity.named(spelled.get(name, name)) for name in names], better or {})

@@ -49,11 +49,10 @@ def cautions(
         yield f"There is only one {what}, so nothing can be concluded about others."
     elif n < _FEW_QUERIES:
         yield f"There are only {_units(n, groups)}: intervals are wide, and only large differences can be shown."
-    worth = clusters.described(tested)
-    suggestion = clusters.suggested(aligned.query_ids, next(iter(scores.values())).texts if scores else {})
-    if worth:
+    texts = next(iter(scores.values())).texts if scores else {}
+    if worth := clusters.described(tested):
         yield worth
-    elif suggestion and tested:
+    elif tested and (suggestion := clusters.suggested(aligned.query_ids, texts)):
         number, one, other = suggestion
         yield (
             f"Queries such as {one} and {other} look as if they belong together. If they do, differences are less certain than they "

@@ -71,9 +71,8 @@ def compare(
     systems. ``skip_bad`` leaves out runs that cannot be read, and says which. ``teams`` says whose systems these are: ``{system:
     team}``, a table, a file, or ``"tag"`` for the beginning of each name. Every pair is tested, or each system against the ``baseline``. p-values are corrected
     over the pairs of a measure, and with ``by`` over its slices: ``by`` is ``{query: slice}`` or a column of ``queries``.
-    ``test`` is one of randomization, t, wilcoxon, sign, mcnemar, bootstrap, welch, tukey and tukey-randomized; by default
-    randomization, and mcnemar for measures that are 0 or 1. ``correction`` is one of bonferroni, holm, hochberg, hommel, bh, by
-    and none. Several measures are several chances to find something: a recommendation rests on the ``primary`` one alone, by default the
+    ``test`` is a significance test, by default randomization, and mcnemar for measures that are 0 or 1; ``correction`` is for the
+    number of pairs, by default Holm's. ``Test`` and ``Correction`` in :mod:`ranklens.comparison.options` list their names. Several measures are several chances to find something: a recommendation rests on the ``primary`` one alone, by default the
     first that can be tested, and the others are described; or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
     the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
 
@@ -92,24 +91,12 @@ def compare(
     asked, policies = CompareOptions.of(options)
     chosen = make_policy(policy, policies, NAMES)
     settings = Settings.of(asked)
-    by_name = runs if isinstance(runs, Mapping) else {}
-    large: Mapping[str, Scores] | None = None
-    if any(map(frames.is_spark, (qrels, runs, *by_name.values()))):
-        evaluated_there = partial(
-            evaluate, qrels, measures=measures, policy=chosen, columns=columns, match=match
-        )
-        large = _evaluated_on_spark(runs, evaluated_there, progress)
-        measures = [*next(iter(large.values())).measures] if large else measures
-    elif by_name and all(isinstance(one, Scores) and not one.is_ranked for one in by_name.values()):
-        from ranklens.upward import is_large
-
-        large = by_name if is_large(by_name) else None
-    if large is not None:
-        on_spark: Comparison = _compared_on_spark(
-            large, parse_many(measures), settings, asked, chosen.missing
-        )
-        _save(large, save, settings)
-        return on_spark
+    evaluated_there = partial(evaluate, qrels, measures=measures, policy=chosen, columns=columns, match=match)
+    on_spark = _scores_on_spark(qrels, runs, measures, evaluated_there, progress)
+    if on_spark is not None:
+        large: Comparison = _compared_on_spark(*on_spark, settings, asked, chosen.missing)
+        _save(on_spark[0], save, settings)
+        return large
     bad: Bad = {} if skip_bad else None
     judgments = Inputs.of((qrels, asked.queries))
     qrels, systems = _named_runs(qrels, runs, Names.of(columns, match), bad)
@@ -156,19 +143,31 @@ def _save(scores: Mapping[str, Scores], label: bool | str, settings: Settings) -
         saving.save(scores, label, "compare", asdict(settings))
 
 
-def _evaluated_on_spark(
-    runs: Any, evaluated: Callable[[Any], Scores], progress: Callable[[Iterable[Any]], Iterable[Any]]
-) -> dict[str, Scores]:
-    """Scores by system; those that were given as scores stay as they are."""
-    from ranklens.upward import runs_of
+def _scores_on_spark(
+    qrels: object,
+    runs: object,
+    measures: str | Measure | Sequence[str | Measure],
+    evaluated: Callable[[Any], Scores],
+    progress: Callable[[Iterable[Any]], Iterable[Any]],
+) -> tuple[Mapping[str, Scores], list[Measure]] | None:
+    """Scores by system and what to compare, where data or values are on a cluster; None where nothing is."""
+    by_name = runs if isinstance(runs, Mapping) else {}
+    if any(map(frames.is_spark, (qrels, runs, *by_name.values()))):
+        from ranklens.upward import runs_of
 
-    by_name = runs_of(runs)
-    scored = {name: run for name, run in by_name.items() if isinstance(run, Scores)}
-    rankings = {name: run for name, run in by_name.items() if name not in scored}
-    each = evaluate_each(rankings, evaluated, progress=progress)
-    for warning in each.told():
-        warn(warning)
-    return {name: {**scored, **each.scores}[name] for name in by_name}
+        by_name = runs_of(runs)
+        scored = {name: run for name, run in by_name.items() if isinstance(run, Scores)}
+        rankings = {name: run for name, run in by_name.items() if name not in scored}
+        each = evaluate_each(rankings, evaluated, progress=progress)
+        for warning in each.told():
+            warn(warning)
+        scored = {name: {**scored, **each.scores}[name] for name in by_name}
+        return scored, [*next(iter(scored.values())).measures] if scored else parse_many(measures)
+    if not by_name or not all(isinstance(one, Scores) and not one.is_ranked for one in by_name.values()):
+        return None
+    from ranklens.upward import is_large
+
+    return (by_name, parse_many(measures)) if is_large(by_name) else None
 
 
 def _compared_on_spark(

@@ -92,10 +92,10 @@ class Comparison(Shown):
     @cached_property
     def texts(self) -> Mapping[str, str]:
         """The texts of queries, as far as judgments, rankings or scores say them."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for scores in self.scores.values():
-            found |= scores.texts
-        return {**found, **(self.evidence.texts if self.evidence is not None else {}), **self.asked}
+            texts |= scores.texts
+        return {**texts, **(self.evidence.texts if self.evidence is not None else {}), **self.asked}
 
     @cached_property
     def cautions(self) -> tuple[str, ...]:
@@ -418,10 +418,10 @@ class Comparison(Shown):
         from ranklens.stats import margins
         from ranklens.stats.corrections import CORRECTIONS_BY_NAME
 
-        known = [parse(name) for name in self.measures if self.quantity(name).is_known]
-        accounts = [scores.account(known) for scores in self.scores.values()]
+        measures = [parse(name) for name in self.measures if self.quantity(name).is_known]
+        accounts = [scores.account(measures) for scores in self.scores.values()]
         sentences = [
-            *(in_prose(accounts, known, len(self.query_ids)) if accounts else []),
+            *(in_prose(accounts, measures, len(self.query_ids)) if accounts else []),
             *unlike_policies(self.scores),
             *methods_of_tests(self),
         ]
@@ -434,7 +434,7 @@ class Comparison(Shown):
         ]
         others = [self.shown(name) for name in self.measures if not self.quantity(name).is_known]
         references = [*filter(None, dict.fromkeys(sources))]
-        return written(known, highest_grade(accounts), sentences, cite, references, others)
+        return written(measures, highest_grade(accounts), sentences, cite, references, others)
 
     def to_html(
         self, path: str | Path, *, queries: object = None, corpus: object = None, title: str | None = None
@@ -486,8 +486,8 @@ class Comparison(Shown):
 
     def shown(self, measure: str | Measure) -> str:
         """The measure in the spelling that was asked for, which tables and frames show."""
-        found = self.quantity(measure)
-        return found.asked or found.name
+        quantity = self.quantity(measure)
+        return quantity.asked or quantity.name
 
     def _system(self, system: str) -> str:
         if str(system) not in self.systems:
@@ -497,7 +497,7 @@ class Comparison(Shown):
     def contrasts(self, measure: str | Measure) -> Contrasts:
         """All tested pairs of a measure, with their p-values as arrays."""
         name = self._measure(measure)
-        found = next((part for part in self.pairs.parts if part.quantity.name == name), None)
-        if found is None:
+        part_of_measure = next((part for part in self.pairs.parts if part.quantity.name == name), None)
+        if part_of_measure is None:
             raise MeasureError(f"{name} is a count and is not tested.")
-        return found
+        return part_of_measure

@@ -151,8 +151,8 @@ def probabilities_frame(comparison: Comparison, rope: float, method: str) -> pl.
 
 def _content(comparison: Comparison) -> dict[str, object]:
     evaluated = comparison.scores
-    known = [scores.policy for scores in evaluated.values() if scores.knows_policy]
-    policy = known[0] if known else None
+    policies = [scores.policy for scores in evaluated.values() if scores.knows_policy]
+    policy = policies[0] if policies else None
     return {
         "format_version": FORMAT_VERSION,
         "versions": {

@@ -324,9 +324,9 @@ def worst_agreement(values: FloatArray, lower_is_better: bool) -> tuple[OrderAgr
     if n < 2:
         return agreement(means, means), [int(first(means))] * n
     without = (values.sum(axis=1, keepdims=True) - values) / (n - 1)
-    found = [agreement(means, column) for column in without.T]
+    agreements = [agreement(means, column) for column in without.T]
     leaders = first(without, axis=0).tolist()
-    return min(found, key=lambda one: (1.0 if one.tau is None else one.tau, -one.swaps)), leaders
+    return min(agreements, key=lambda one: (1.0 if one.tau is None else one.tau, -one.swaps)), leaders
 
 
 def _signs(means: FloatArray) -> FloatArray:

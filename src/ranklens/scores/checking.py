@@ -83,10 +83,10 @@ def check_comparison(content: object) -> Mapping[str, Any]:
     """Refuse what is no comparison, or was damaged or changed by hand so that it contradicts itself."""
     rules = schema("comparison/comparison.schema.json")
     version = rules["properties"]["format_version"]["const"]
-    given = content.get("format_version") if isinstance(content, dict) else content
-    if not isinstance(content, dict) or given != version or "systems" not in content:
+    stated = content.get("format_version") if isinstance(content, dict) else content
+    if not isinstance(content, dict) or stated != version or "systems" not in content:
         raise InputError(
-            f"This is not a comparison that this version of RankLens can read: format_version is {shown(given)}, and should be {version}."
+            f"This is not a comparison that this version of RankLens can read: format_version is {shown(stated)}, and should be {version}."
         )
     wrong = fault(content, rules)
     if wrong:
@@ -129,9 +129,9 @@ def _check_keys(given: Mapping[str, object], known: Sequence[str], place: str, *
 
 def check_fields(given: Mapping[str, Any], kind: type, place: str) -> None:
     """Whether an object has the fields of a class: another value would take the place of a missing one."""
-    known = {field.name for field in fields(kind)}
-    if odd := sorted(known ^ {*given}):
-        raise damaged(f"{place} {'lacks' if odd[0] in known else 'has the unknown key'} {odd[0]!r:.80}")
+    names = {field.name for field in fields(kind)}
+    if odd := sorted(names ^ {*given}):
+        raise damaged(f"{place} {'lacks' if odd[0] in names else 'has the unknown key'} {odd[0]!r:.80}")
     if kind is Policy:
         Policy(**given)
 
@@ -148,8 +148,8 @@ def check_values(name: str, values: Sequence[object], queries: Sequence[str], pl
         raise damaged(f"{place}[{row}] (query {queries[row]!r}) is {shown(values[row])} and must be {what}")
     if not is_known or has_texts:
         return
-    definition, found = parse(name).definition, np.array(values, float)
-    outside = (found < definition.low - _ROUNDING) | (found > definition.high + _ROUNDING)
+    definition, numbers = parse(name).definition, np.array(values, float)
+    outside = (numbers < definition.low - _ROUNDING) | (numbers > definition.high + _ROUNDING)
     for row in np.flatnonzero(outside)[:1].tolist():
         raise damaged(
             f"{place}[{row}] (query {queries[row]!r}) is {shown(values[row])}, but {name} goes from {definition.low:g} to {definition.high:g}"

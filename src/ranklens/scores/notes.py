@@ -20,7 +20,7 @@ def details(
     account: Account, measures: Sequence[Measure], *, done: str = "averaged", parameters: bool = True
 ) -> list[str]:
     """What was averaged over, what was left out or decided, and how far the judgments reach; ``parameters`` may be stated elsewhere."""
-    among = ", ".join(_if_any(_among_the_queries(account, measures)))
+    among = ", ".join(text for number, text in _among_the_queries(account, measures) if number)
     policy = account.policy.describe() if account.knows_policy else ""
     if policy and account.tied:
         across = [f"across the cutoff {k} in {n:,}" for k, n in account.across.items() if n]
@@ -29,7 +29,7 @@ def details(
     what = "the retrieved documents" if k is None or k >= account.longest else f"the top {k}"
     parts = [
         f"{counted(account.applied.queries, 'query')} {done}" + (f" ({among})" if among else ""),
-        *_if_any(_beside_the_queries(account.applied)),
+        *(text for number, text in _beside_the_queries(account.applied) if number),
         policy,
         "" if account.share is None else f"{percent(account.share)} of {what} judged",
         *spellings(measures),
@@ -138,10 +138,6 @@ def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
         (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
         (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),
     ]
-
-
-def _if_any(facts: Sequence[tuple[int, str]]) -> list[str]:
-    return [text for number, text in facts if number]
 
 
 def kinds_of_intervals(intervals: Mapping[str, Interval]) -> list[str]:

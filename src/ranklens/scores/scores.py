@@ -131,9 +131,9 @@ class Scores:
     @property
     def retrieved(self) -> IntArray:
         """How many documents each query got back; zeros where the rankings are elsewhere."""
-        return (
-            self.basis.retrieved if isinstance(self.basis, Judged) else np.zeros(len(self.queries), np.int64)
-        )
+        if isinstance(self.basis, Judged):
+            return self.basis.retrieved
+        return np.zeros(len(self.queries), np.int64)
 
     def __getitem__(self, measure: str | Measure) -> FloatArray:
         """The values of one measure, in the order of :attr:`queries`; any spelling will do, the one asked for first."""
@@ -141,16 +141,16 @@ class Scores:
 
     def evaluated(self, measure: str | Measure) -> Measure:
         """The evaluated measure behind a name: in the spelling that was asked for, or any other."""
-        found = _evaluated(measure, self.measures, self.policy.rel)
-        if str(found) not in self.values:
-            raise MeasureError(f"{found} was not evaluated: {nearest(str(found), self.values)}")
-        return found
+        parsed = _evaluated(measure, self.measures, self.policy.rel)
+        if str(parsed) not in self.values:
+            raise MeasureError(f"{parsed} was not evaluated: {nearest(str(parsed), self.values)}")
+        return parsed
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
         """The texts of queries, as far as they are known: as given, or from the golden set or log."""
-        known = self.basis.texts
-        return known if self.sources is None else {**known, **(self.sources.texts or {})}
+        own = self.basis.texts
+        return own if self.sources is None else {**own, **(self.sources.texts or {})}
 
     def with_texts(self, texts: Mapping[str, str]) -> Scores:
         """The same with the texts of queries, which tables by query show."""
@@ -181,12 +181,12 @@ class Scores:
     @cached_property
     def mean(self) -> dict[str, float]:
         """Each measure over all queries: the mean; the sum for counts, the geometric mean for ``gm_`` measures."""
-        found = Means({}, self.measures, self.policy.rel)
+        means = Means({}, self.measures, self.policy.rel)
         for measure in self.measures:
             name, kind = str(measure), measure.definition.aggregate
             if kind != "none":
-                found[name] = total(kind, self.values[name])
-        return found
+                means[name] = total(kind, self.values[name])
+        return means
 
     @cached_property
     def per_query(self) -> pl.DataFrame:
@@ -202,9 +202,8 @@ class Scores:
         parsed = self.evaluated(measure)
         definition = parsed.definition
         bounds = Bounds(definition.low, definition.high)
-        around = interval_of(
-            definition.aggregate, self[parsed], level=level, bounds=bounds, method=method, rng=rng
-        )
+        kind, values = definition.aggregate, self[parsed]
+        around = interval_of(kind, values, level=level, bounds=bounds, method=method, rng=rng)
         if around is None:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
@@ -343,37 +342,36 @@ class Scores:
         """
         from ranklens.judging.merging import added, merge
 
-        given = list(parts)
-        if not given:
+        all_scores = list(parts)
+        if not all_scores:
             raise InputError("There are no scores to merge; pass at least one.")
-        names = list(given[0].values)
-        odd = next((one for one in given if {*one.values} != {*names}), None)
+        names = list(all_scores[0].values)
+        odd = next((one for one in all_scores if {*one.values} != {*names}), None)
         if odd is not None:
             raise MeasureError(
                 f"Scores with different measures cannot be merged: {', '.join(names)}, and {', '.join(odd.values)}."
             )
-        policies = [one.policy for one in given if one.knows_policy] or [given[0].policy]
+        policies = [one.policy for one in all_scores if one.knows_policy] or [all_scores[0].policy]
         if any(policy != policies[0] for policy in policies):
             raise InputError(
                 "Scores with different policies cannot be merged; evaluate all parts with the same ones."
             )
-        values = Values.concat([one.values for one in given])
+        values = Values.concat([one.values for one in all_scores])
         again = next((query for query, number in Counter(values.queries).items() if number > 1), None)
         if again is not None:
             raise InputError(f"Query {again!r} is in two of the parts; each query counts once.", query=again)
-        ranked = [one.basis for one in given if isinstance(one.basis, Judged)]
+        ranked = [one.basis for one in all_scores if isinstance(one.basis, Judged)]
         # A part of which less is known makes the whole such a one.
-        basis = (
-            merge(ranked)
-            if len(ranked) == len(given)
-            else Account(
-                added([one.applied for one in given]),
-                policies[0],
-                knows_policy=all(one.knows_policy for one in given),
-                texts={query: text for one in given for query, text in one.basis.texts.items()},
-            )
+        basis: Judged | Account = Account(
+            added([one.applied for one in all_scores]),
+            policies[0],
+            knows_policy=all(one.knows_policy for one in all_scores),
+            texts={query: text for one in all_scores for query, text in one.basis.texts.items()},
         )
-        return cls(given[0].measures, basis, values, inputs=Inputs.merged(one.inputs for one in given))
+        if len(ranked) == len(all_scores):
+            basis = merge(ranked)
+        inputs = Inputs.merged(one.inputs for one in all_scores)
+        return cls(all_scores[0].measures, basis, values, inputs=inputs)
 
     def to_mteb(self, task: str, **about: Any) -> dict[str, Any]:
         """The result of a task as MTEB writes it; ``about`` may give split, subset, languages, revision and main.
@@ -424,9 +422,9 @@ class Scores:
     def details(self) -> list[str]:
         """The parts of :attr:`note`, one by one."""
         means = [m for m in self.measures if m.definition.aggregate in ("mean", "geometric")]
-        found = {measure.shown: self.interval(measure) for measure in means}
-        said = [*details(self.account(), self.measures), *kinds_of_intervals(found)]
-        cut = any(around.clipped for around in found.values())
+        intervals = {measure.shown: self.interval(measure) for measure in means}
+        said = [*details(self.account(), self.measures), *kinds_of_intervals(intervals)]
+        cut = any(around.clipped for around in intervals.values())
         return [*said, "intervals are clipped to the measure's range"] if cut else said
 
     def methods(self, cite: Citations = "names") -> Methods:
@@ -464,16 +462,10 @@ class Scores:
         for measure in self.measures:
             if measure.definition.aggregate == "none":
                 continue
-            is_sum = measure.definition.aggregate == "sum"
-            around = None if is_sum else self.interval(measure, level=level)
+            is_sum, name = measure.definition.aggregate == "sum", str(measure)
+            low, high = (None, None) if is_sum else map(finite, self.interval(measure, level=level))
             rows.append(
-                {
-                    "measure": str(measure),
-                    "asked": measure.shown,
-                    "mean": self.mean[str(measure)],
-                    "low": finite(around.low) if around else None,
-                    "high": finite(around.high) if around else None,
-                }
+                {"measure": name, "asked": measure.shown, "mean": self.mean[name], "low": low, "high": high}
             )
         return rows
 

@@ -286,8 +286,10 @@ def _ends(
     if sparse.any():
         method[sparse] = _ADJUSTED
         low[sparse], high[sparse] = bounded.sparse_ends(changes[sparse], level, reach)
+    if np.isinf(reach):
+        return (low, high), method
     # Rows that differ by nothing or by all there is; most are ruled out by their first difference.
-    binary = np.isin(changes[:, 0], (0, reach, -reach)) & np.isfinite(reach)
+    binary = np.isin(changes[:, 0], (0, reach, -reach))
     binary[binary] = np.isin(changes[binary], (0, reach, -reach)).all(axis=1)
     if binary.any():
         method[binary] = _PROPORTIONS

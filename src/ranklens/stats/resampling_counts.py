@@ -38,9 +38,9 @@ def counts_of(values: FloatArray) -> tuple[FloatArray, IntArray]:
     place = np.minimum(((different - low) * (BINS / (high - low))).astype(np.int64), BINS - 1)
     place[different == 0] = BINS  # queries in which systems do not differ stay apart
     members = np.bincount(place, counts, BINS + 1)
-    kept = np.flatnonzero(members)
+    filled = np.flatnonzero(members)
     sums = np.bincount(place, different * counts, BINS + 1)
-    return sums[kept] / members[kept], members[kept].astype(np.int64)
+    return sums[filled] / members[filled], members[filled].astype(np.int64)
 
 
 def sign_flip_p_of_counts(

@@ -30,10 +30,10 @@ def cross_fitted(
     n = values.shape[1]
     generator, sign = inputs.generator(rng), -1.0 if better == "lower" else 1.0
     parts = min(folds, n)
-    found = np.zeros(n)
+    values_of_picked = np.zeros(n)
     for _ in range(splits):
         fold = generator.permutation(n) % parts
         inside = np.stack([sign * values[:, fold == part].sum(axis=1) for part in range(parts)], axis=1)
         picked = (inside.sum(axis=1, keepdims=True) - inside).argmax(axis=0)
-        found += values[picked[fold], np.arange(n)]
-    return found / splits
+        values_of_picked += values[picked[fold], np.arange(n)]
+    return values_of_picked / splits

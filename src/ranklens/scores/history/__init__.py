@@ -22,5 +22,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found: object = getattr(import_module(f"ranklens.scores.history.{_WHERE[name]}"), name)
-    return found
+    value: object = getattr(import_module(f"ranklens.scores.history.{_WHERE[name]}"), name)
+    return value

@@ -65,11 +65,11 @@ def differences(before: Record, now: Record) -> Differences:
     queries_before, queries_now = before.values.place, now.values.place
     shared = [query for query in now.queries if query in queries_before]
     same = [query for query in shared if before.digests.get(query) == now.digests.get(query)]
-    kept = {*same}
+    same_queries = {*same}
     return Differences(
         policy,
         tuple(query for query in now.queries if query not in queries_before),
         tuple(query for query in before.queries if query not in queries_now),
-        tuple(query for query in shared if query not in kept),
+        tuple(query for query in shared if query not in same_queries),
         tuple(same),
     )

@@ -78,10 +78,10 @@ class History:
         ``label`` is a name to find them by, ``at`` the time in seconds since 1970, by default now.
         """
         alone = results.system if isinstance(results, Record) else system
-        given = results if isinstance(results, Mapping) else {alone: results}
+        by_system = results if isinstance(results, Mapping) else {alone: results}
         records = [
-            replace(found, system=str(name)) if isinstance(found, Record) else Record.of(found, str(name))
-            for name, found in given.items()
+            replace(one, system=str(name)) if isinstance(one, Record) else Record.of(one, str(name))
+            for name, one in by_system.items()
         ]
         if not records:
             raise InputError("There is nothing to keep: no system was measured.")
@@ -155,9 +155,9 @@ class History:
             or (is_commit and (entry.commit or "").startswith(ref.lower()))
         ]
         if not meant:
-            known = dict.fromkeys(name for entry in entries for name in (entry.label, entry.system) if name)
+            names = dict.fromkeys(name for entry in entries for name in (entry.label, entry.system) if name)
             raise InputError(
-                f"history:{ref}: there is no such entry: {nearest(ref, known)} A number, last and a commit work too."
+                f"history:{ref}: there is no such entry: {nearest(ref, names)} A number, last and a commit work too."
             )
         own = [entry for entry in meant if entry.system == system]
         return (own or meant)[-1]

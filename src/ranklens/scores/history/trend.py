@@ -176,11 +176,11 @@ def trend(
     return Trend(wanted, tuple(points[-(last or len(points)) :]), alpha, reference)
 
 
-def _measure(entries: Sequence[Entry], given: str | Measure | None) -> Measure:
-    known = list(dict.fromkeys(name for entry in reversed(entries) for name in entry.measures))
-    wanted = parse(known[0] if given is None else given) if not isinstance(given, Measure) else given
-    if str(wanted) not in known:
-        raise InputError(f"{wanted} is not in the history: {nearest(str(wanted), known)}")
+def _measure(entries: Sequence[Entry], asked: str | Measure | None) -> Measure:
+    names = list(dict.fromkeys(name for entry in reversed(entries) for name in entry.measures))
+    wanted = parse(names[0] if asked is None else asked) if not isinstance(asked, Measure) else asked
+    if str(wanted) not in names:
+        raise InputError(f"{wanted} is not in the history: {nearest(str(wanted), names)}")
     return wanted
 
 
