@@ -29,7 +29,6 @@ PLATFORM = {
     "data/files/forking.py",
     "data/files/sources.py",
     "guard/testing/plugin.py",
-    "judging/turns.py",
     "process.py",
     "retrieval/loops.py",
 }

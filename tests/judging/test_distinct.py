@@ -14,11 +14,7 @@ ids = st.one_of(st.sampled_from(DOCS[:-1]), st.from_regex(r"d[0-9]{2}", fullmatc
 
 def numbered(by_query):
     query = np.repeat(np.arange(len(by_query)), [len(docs) for docs in by_query])
-    texts = ["".join(f"{doc}\n" for doc in docs).encode() for docs in by_query]
-    halves = len(texts) // 2, sum(map(len, by_query[: len(texts) // 2]))
-    if not halves[0]:
-        return distinct([b"".join(texts)], [query])
-    return distinct([b"".join(texts[: halves[0]]), b"".join(texts[halves[0] :])], np.split(query, halves[1:]))
+    return distinct("".join(f"{doc}\n" for docs in by_query for doc in docs).encode(), query)
 
 
 @given(st.lists(st.lists(ids, min_size=1, max_size=6), min_size=1, max_size=4))

@@ -10,7 +10,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.exchange import pytrec_eval
-from ranklens.judging.turns import turn
+from ranklens.judging.dicts import turn
 
 QRELS = {f"q{i}": {f"d{i}": 1, f"d{i + 1}": 2} for i in range(40)}
 RUNS = [{f"q{i}": [f"d{i + 1 + (i + shift) % 3}", "x", f"d{i}"] for i in range(40)} for shift in range(4)]

@@ -30,10 +30,9 @@ from ranklens.exchange.trec.measures import (
     printed_lines,
 )
 from ranklens.judging.assembly import assemble
-from ranklens.judging.dicts import NotPlain, are_plain, from_dicts
+from ranklens.judging.dicts import NotPlain, are_plain, from_dicts, turn
 from ranklens.judging.gold import GoldDicts, values_of
 from ranklens.judging.judged import Judged
-from ranklens.judging.turns import turn
 from ranklens.metrics import Measure
 from ranklens.policy import Policy
 from ranklens.scores import logs_with_floor

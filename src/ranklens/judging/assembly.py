@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -26,10 +25,9 @@ from ranklens.errors import (
     RankLensWarning,
     warn,
 )
-from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.dicts import from_dicts, from_prepared
 from ranklens.judging.gold import Ideal
-from ranklens.judging.hits import Hits
+from ranklens.judging.hits import Hits, spread_ties
 from ranklens.judging.inputs import NOTHING, Facts, Sources, facts, read_inputs
 from ranklens.judging.judged import Applied, Judged, TieGroups
 from ranklens.judging.mismatch import documents_mismatch, nothing_in_common, queries_mismatch
@@ -98,30 +96,30 @@ def judge_given(
     if gold.beyond_grades is not None:
         return _judge_details(gold.beyond_grades, ranked, policy, known, sources), sources
     if ranked.by_query is not None:
-        return _judge_dicts(gold, ranked, ranked.by_query, policy, known, sources), sources
+        judgments = gold.judged
+        if not isinstance(judgments, Mapping):
+            polars_is_used()
+            judgments = frames.by_query(judgments)
+        standings = _from_dicts(judgments, index_of(gold), ranked.by_query, policy)
+        further = _further(judgments, ranked, standings.queries) if ranked.further else None
+        judged = assemble(standings, policy, known, source=sources, further=further)
+        if not len(judged.hits):
+            _hint_at_chunks(judgments, ranked.by_query)
+        return judged, sources
     from ranklens.judging.tables import from_tables
 
     polars_is_used()
     try:
-        found = _few(gold, ranked, policy) or from_tables(gold, ranked.tables, policy)
+        standings = _few(gold, ranked, policy) or from_tables(gold, ranked.tables, policy)
     except RankLensError as error:
-        _name_file(error, qrels, run)
+        # Deep inside, only "qrels" and "run" are known by name; here it is known in which file they are.
+        for what, source in (("qrels", qrels), ("run", run)):
+            if error.path is None and is_path(source) and str(error).startswith(f"{what}: "):
+                error.path = str(source)
         raise
     can_be_read_again = ranked.can_be_read_again
     del qrels, run, gold, ranked, held  # which may be large
-    return assemble(found, policy, known, source=sources if can_be_read_again else None), sources
-
-
-def _judge_dicts(
-    qrels: Qrels, run: Run, rankings: Dicts, policy: Policy, known: Facts, sources: Sources
-) -> Judged:
-    gold = _as_dicts(qrels)
-    found = _from_dicts(gold, index_of(qrels), rankings, policy)
-    further = _further(gold, run, found.queries) if run.further else None
-    judged = assemble(found, policy, known, source=sources, further=further)
-    if not len(judged.hits):
-        _hint_at_chunks(gold, rankings)
-    return judged
+    return assemble(standings, policy, known, source=sources if can_be_read_again else None), sources
 
 
 def _from_dicts(gold: Dicts, index: Index | None, rankings: Dicts, policy: Policy) -> Standings:
@@ -145,24 +143,6 @@ def _further(gold: Dicts, run: Run, queries: Sequence[str]) -> Hits:
         (np.array(column) for column in zip(*rows, strict=True)) if rows else np.zeros((3, 0))
     )
     return Hits(number.astype(np.int64), rank.astype(np.int64), grade.astype(np.float64), len(queries))
-
-
-def _as_dicts(qrels: Qrels) -> Dicts:
-    if isinstance(qrels.judged, Mapping):
-        return qrels.judged
-    polars_is_used()
-    return frames.by_query(qrels.judged)
-
-
-def _name_file(error: RankLensError, qrels: object, run: object) -> None:
-    """Say in which file something is wrong, where only judgments or run are named."""
-    for what, source in (("qrels", qrels), ("run", run)):
-        if (
-            error.path is None
-            and isinstance(source, (str, os.PathLike))
-            and str(error).startswith(f"{what}: ")
-        ):
-            error.path = os.fspath(source)
 
 
 def _few(qrels: Qrels, run: Run, policy: Policy) -> Standings | None:
@@ -191,27 +171,29 @@ def _judge_details(qrels: Judgments, run: Run, policy: Policy, known: Facts, sou
 
         return from_tables(Qrels(numbers), run.tables, policy)
 
-    found, details = stand(qrels, policy, rank)
+    standings, details = stand(qrels, policy, rank)
     if qrels.documents is not None:
         from ranklens.judging.listing import listing
 
-        details = replace(details, listing=listing(Qrels(qrels), run, policy, found.queries))
+        details = replace(details, listing=listing(Qrels(qrels), run, policy, standings.queries))
     further = None
     if run.further:
-        further = _further(qrels, run, found.queries)
-        details = details.with_further(found.queries, run.further)
-    return assemble(found, policy, known, details, sources, further)
+        further = _further(qrels, run, standings.queries)
+        details = details.with_further(standings.queries, run.further)
+    return assemble(standings, policy, known, details, sources, further)
 
 
 def _hint_at_chunks(qrels: Dicts, run: Dicts) -> None:
     """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
     from ranklens.data.matching.rules import chunk_separator  # most calls need none
 
-    some = {str(query): [str(doc) for doc in docs] for query, docs in islice(run.items(), 100)}
-    gold = {
-        str(query): dict.fromkeys(map(str, docs), 1.0) for query, docs in qrels.items() if str(query) in some
+    retrieved = {str(query): [str(doc) for doc in docs] for query, docs in islice(run.items(), 100)}
+    judged = {
+        str(query): dict.fromkeys(map(str, docs), 1.0)
+        for query, docs in qrels.items()
+        if str(query) in retrieved
     }
-    separator = chunk_separator(some, gold)
+    separator = chunk_separator(retrieved, judged)
     if separator is not None:
         warn(chunks(separator))
 
@@ -230,7 +212,7 @@ def chunks(separator: str, system: str = "") -> RankLensWarning:
 
 
 def assemble(
-    found: Standings,
+    standings: Standings,
     policy: Policy,
     known: Facts = NOTHING,
     details: Details | None = None,
@@ -238,43 +220,40 @@ def assemble(
     further: Hits | None = None,
 ) -> Judged:
     """Apply the policies that come after ranking: which queries count, how ties are spread, how deep to look."""
-    ideal = found.ideal
-    if ideal is None:
-        ideal = Ideal.of(found.judged, found.gold)
+    ideal = standings.ideal or Ideal.of(standings.judged, standings.gold)
     has_relevant, empty = ideal.has_relevant(policy.rel)
-    keep = _kept(found, has_relevant, policy)
-    n, averaged = len(found.queries), len(found.queries) if keep is None else int(keep.sum())
-    in_run = int(np.count_nonzero(found.in_run))  # faster than a sum
+    n = averaged = len(standings.queries)
+    if policy.missing == "skip" or policy.empty == "skip":
+        keep = (standings.in_run | (policy.missing != "skip")) & (has_relevant | (policy.empty != "skip"))
+        averaged = int(keep.sum())
+    in_run = int(np.count_nonzero(standings.in_run))  # faster than a sum
     applied = Applied(
         queries=averaged,
-        missing=n + found.left_out - in_run - known.failed,
-        ignored=found.applied.ignored - known.unanswerable,
+        missing=n + standings.left_out - in_run - known.failed,
+        ignored=standings.applied.ignored - known.unanswerable,
         empty=empty,
-        duplicates=found.applied.duplicates,
-        duplicate_judgments=found.applied.duplicate_judgments,
+        duplicates=standings.applied.duplicates,
+        duplicate_judgments=standings.applied.duplicate_judgments,
         failed=known.failed,
         joined=known.joined,
         logged_again=known.logged_again,
         unanswerable=known.unanswerable,
         abstained=known.abstained,
-        silent=in_run - int(np.count_nonzero(found.retrieved)),
+        silent=in_run - int(np.count_nonzero(standings.retrieved)),
     )
-    odd = _complain(applied, found, policy, known)
+    odd = _complain(applied, standings, policy, known)
     if odd is not None:
         applied.mismatch, applied.alike = str(odd), odd.alike
-    is_ready = found.in_order and policy.ties != "average"
-    hits = (
-        Hits(found.query, found.rank, found.grade.astype(np.float64), n) if is_ready else _hits(found, policy)
-    )
+    hits = _hits(standings, policy)
     judged = Judged(
-        found.queries,
+        standings.queries,
         hits.top(policy.depth),
         ideal.hits,
-        found.retrieved if policy.depth is None else np.minimum(found.retrieved, policy.depth),
+        standings.retrieved if policy.depth is None else np.minimum(standings.retrieved, policy.depth),
         policy.max_grade or ideal.highest,
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
-        _tie_groups(found) if found.may_tie else _NO_TIES,
+        _tie_groups(standings) if standings.may_tie else _NO_TIES,
         details,
         questions=known.questions,
         _prepared=(ideal.hits, ideal.kept),
@@ -282,66 +261,48 @@ def assemble(
     )
     if further is not None:
         judged = replace(judged, further=further.top(policy.depth), _cache={})
-    judged = judged if keep is None or averaged == n else _some_queries(judged, keep)
+    judged = judged if averaged == n else _some_queries(judged, keep)
     return judged.condensed() if policy.judged_only else judged
 
 
-def _kept(found: Standings, has_relevant: BoolArray, policy: Policy) -> BoolArray | None:
-    """The queries that are averaged over; None for all."""
-    if policy.missing != "skip" and policy.empty != "skip":
-        return None
-    keep = np.ones(len(found.queries), dtype=bool)
-    if policy.missing == "skip":
-        keep &= found.in_run
-    if policy.empty == "skip":
-        keep &= has_relevant
-    return keep
-
-
-def _complain(applied: Applied, found: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
+def _complain(applied: Applied, standings: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
     """Raise or warn of what is wrong; ids that do not match are also returned."""
     lacking = applied.missing + applied.failed
-    odd = _mismatch(found, policy, known) if lacking and applied.ignored else None
+    odd = _mismatch(standings, policy, known) if lacking and applied.ignored else None
     if policy.missing == "error" and lacking:
-        raise not_in_the_run(lacking, found.queries[int(np.argmin(found.in_run))], odd)
-    if not found.queries:
+        raise not_in_the_run(lacking, standings.queries[int(np.argmin(standings.in_run))], odd)
+    if not standings.queries:
         warn(NOTHING_JUDGED)
     else:
-        none = "" if len(found.query) else none_is_judged(*found.examples[1:], hint="")
-        odd = odd or (documents_mismatch(found.sample, none) if _lacks_many(found) else None)
+        may_be_odd = not standings.explained and len(standings.gold) > 0
+        answered = int(np.count_nonzero(standings.retrieved))
+        if odd is None and may_be_odd and _lacks_many(standings, answered):
+            none = "" if len(standings.query) else none_is_judged(*standings.examples[1:], hint="")
+            odd = documents_mismatch(standings.sample, none)
         if odd is not None:
             warn(odd)
-        elif (
-            not (found.explained or len(found.query))
-            and len(found.gold)
-            and _answered(found) >= known.telling
-        ):
-            warn(none_is_judged(*found.examples[1:]))
+        elif may_be_odd and not len(standings.query) and answered >= known.telling:
+            warn(none_is_judged(*standings.examples[1:]))
     return odd
 
 
-def _lacks_many(found: Standings) -> bool:
+def _lacks_many(standings: Standings, answered: int) -> bool:
     """Whether judged documents were missed so that their ids may not match: all of many queries, or any of the few in a golden set."""
-    if found.explained or not len(found.gold):
-        return False
-    answered = _answered(found)
-    idle = answered - int(np.count_nonzero(np.bincount(found.query)))
-    few = len(found.gold) <= _FEW_JUDGED * len(found.queries) and len(found.query) < len(found.gold)
+    idle = answered - int(np.count_nonzero(np.bincount(standings.query)))
+    few = len(standings.gold) <= _FEW_JUDGED * len(standings.queries) and len(standings.query) < len(
+        standings.gold
+    )
     return answered > 0 and (few or 10 * idle >= answered)
 
 
-def _answered(found: Standings) -> int:
-    return int(np.count_nonzero(found.retrieved))
-
-
-def _mismatch(found: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
+def _mismatch(standings: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
     """Judged queries that the run lacks while it has others; None where each side has its reason."""
-    lacking = [str(found.queries[number]) for number in np.flatnonzero(~found.in_run)]
-    others = [name for name in map(str, found.unjudged()) if name not in known.asked]
-    if len(lacking) == len(found.queries) and others:
+    lacking = [str(standings.queries[number]) for number in np.flatnonzero(~standings.in_run)]
+    others = [name for name in map(str, standings.unjudged()) if name not in known.asked]
+    if len(lacking) == len(standings.queries) and others:
         return nothing_in_common(lacking, others)
     missing = [name for name in lacking if name not in known.lost]
-    return queries_mismatch(missing, others, len(found.queries), policy) if missing and others else None
+    return queries_mismatch(missing, others, len(standings.queries), policy) if missing and others else None
 
 
 def not_in_the_run(lacking: int, first: Id, odd: MismatchWarning | None = None) -> PolicyError:
@@ -368,50 +329,52 @@ def none_is_judged(
     )
 
 
-def _hits(found: Standings, policy: Policy) -> Hits:
+def _hits(standings: Standings, policy: Policy) -> Hits:
     """The judged documents that were retrieved, by query and rank."""
-    query, grade, n = found.query, found.grade.astype(np.float64), len(found.queries)
+    query, grade, n = standings.query, standings.grade.astype(np.float64), len(standings.queries)
+    if standings.in_order and policy.ties != "average":
+        return Hits(query, standings.rank, grade, n)
     if policy.ties == "average":
-        return spread_ties(query, found.start, found.size, grade, n)
-    place = (np.cumsum(found.retrieved) - found.retrieved - 1)[query]
-    place += found.rank
+        return spread_ties(query, standings.start, standings.size, grade, n)
+    place = (np.cumsum(standings.retrieved) - standings.retrieved - 1)[query]
+    place += standings.rank
     if (place[1:] > place[:-1]).all():
-        return Hits(query, found.rank, grade, n)
-    order = in_order(place, int(found.retrieved.sum()))
-    return Hits(query[order], found.rank[order], grade[order], n)
+        return Hits(query, standings.rank, grade, n)
+    order = in_order(place, int(standings.retrieved.sum()))
+    return Hits(query[order], standings.rank[order], grade[order], n)
 
 
-def _tie_groups(found: Standings) -> TieGroups:
+def _tie_groups(standings: Standings) -> TieGroups:
     """Each once, by query and first rank."""
-    tied = (found.size > 1).nonzero()[0]
+    tied = (standings.size > 1).nonzero()[0]
     if not len(tied):
         return TieGroups(tied, tied, tied)
-    query, start = found.query[tied], found.start[tied]
+    query, start = standings.query[tied], standings.start[tied]
     order = np.lexsort((start, query))
     query, start = query[order], start[order]
     first = (np.diff(query, prepend=-1) != 0) | (np.diff(start, prepend=-1) != 0)
-    return TieGroups(query[first], start[first], found.size[tied[order]][first])
+    return TieGroups(query[first], start[first], standings.size[tied[order]][first])
 
 
 def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
     """The same over fewer queries."""
     ties, number = judged.ties, np.cumsum(keep) - 1
+
+    def remaining(hits: Hits) -> Hits:
+        hits = hits.where(keep[hits.query])
+        return replace(hits, query=number[hits.query], n_queries=int(keep.sum()))
+
     if ties is not None:
-        kept = keep[ties.query]
-        ties = TieGroups(number[ties.query[kept]], ties.start[kept], ties.size[kept])
+        rows = keep[ties.query]
+        ties = TieGroups(number[ties.query[rows]], ties.start[rows], ties.size[rows])
     return replace(
         judged,
-        queries=[query for query, kept in zip(judged.queries, keep, strict=True) if kept],
-        hits=_keep_queries(judged.hits, keep),
-        ideal=_keep_queries(judged.ideal, keep),
+        queries=[query for query, stays in zip(judged.queries, keep, strict=True) if stays],
+        hits=remaining(judged.hits),
+        ideal=remaining(judged.ideal),
         retrieved=judged.retrieved[keep],
         ties=ties,
         details=judged.details and judged.details.some(keep),
-        further=judged.further and _keep_queries(judged.further, keep),
+        further=judged.further and remaining(judged.further),
         _cache={},
     )
-
-
-def _keep_queries(hits: Hits, keep: BoolArray) -> Hits:
-    hits = hits.where(keep[hits.query])
-    return replace(hits, query=(np.cumsum(keep) - 1)[hits.query], n_queries=int(keep.sum()))

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.data.readers.rankings import Further
-from ranklens.judging.averaged_ties import spread_ties
-from ranklens.judging.hits import Hits
+from ranklens.judging.hits import Hits, spread_ties
+from ranklens.judging.judged import once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from ranklens.judging.listing import Listing
     from ranklens.judging.views import Interactions
 
 
+T = TypeVar("T")
+
+
 class Late(Sequence[Any]):
-    """A list that is made when somebody looks at it: most measures need no names of documents."""
+    """A lazy list: most measures need no names of documents."""
 
     def __init__(self, make: Callable[[], list[Any]], size: int) -> None:
-        self._make, self._size = make, size
-
-    @cached_property
-    def _made(self) -> list[Any]:
-        return self._make()
+        self._made, self._size = cache(make), size
 
     def __getitem__(self, place: Any) -> Any:
-        return self._made[place]
+        return self._made()[place]
 
     def __len__(self) -> int:
         return self._size
@@ -89,29 +88,26 @@ class Details:
         """Whether only a random sample of the pool was judged."""
         return self.strata is not None or self.probabilities is not None
 
-    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
-        if key not in self._cache:
-            self._cache[key] = compute()
-        return self._cache[key]
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What follows from this ranking, computed on first use."""
+        return once(self._cache, key, compute)
 
-    def once_for_all(self, key: Any, compute: Callable[[], Any]) -> Any:
+    def once_for_all(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What follows from the judgments alone: once, however many rankings follow."""
-        if key not in self._kept:
-            self._kept[key] = compute()
-        return self._kept[key]
+        return once(self._kept, key, compute)
 
     def hits(self, labels: Labels, k: int | None = None) -> Hits:
         """The retrieved documents of each label, as if it were a query."""
         last = min(k or np.inf, self.depth or np.inf)
         rank = self.rank[labels.doc]
-        found = np.flatnonzero((rank > 0) & ((self.start[labels.doc] if self.averaged else rank) <= last))
-        label, doc, n = labels.label[found], labels.doc[found], len(labels)
+        rows = np.flatnonzero((rank > 0) & ((self.start[labels.doc] if self.averaged else rank) <= last))
+        label, doc, n = labels.label[rows], labels.doc[rows], len(labels)
         if self.averaged:
-            spread = spread_ties(label, self.start[doc], self.size[doc], labels.grade[found], n)
+            spread = spread_ties(label, self.start[doc], self.size[doc], labels.grade[rows], n)
             return spread.top(None if last == np.inf else int(last))
-        rank = rank[found]
+        rank = rank[rows]
         order = np.argsort(label * (int(rank.max(initial=0)) + 1) + rank)
-        return Hits(label[order], rank[order], labels.grade[found[order]], n)
+        return Hits(label[order], rank[order], labels.grade[rows[order]], n)
 
     def with_further(self, queries: Sequence[str], further: Further) -> Details:
         """The same with the passages that items hold besides those that they are listed under, at the ranks of the items."""
@@ -129,10 +125,10 @@ class Details:
     def condensed(self) -> Details:
         """Ranks among the judged documents alone."""
         rank, start, size = (np.zeros_like(self.rank) for _ in range(3))
-        kept = np.flatnonzero((self.rank > 0) & (self.grade >= 0))
+        hits = np.flatnonzero((self.rank > 0) & (self.grade >= 0))
         if self.depth is not None and not self.averaged:
-            kept = kept[self.rank[kept] <= self.depth]
-        order = kept[np.lexsort((self.rank[kept], self.start[kept], self.query[kept]))]
+            hits = hits[self.rank[hits] <= self.depth]
+        order = hits[np.lexsort((self.rank[hits], self.start[hits], self.query[hits]))]
         query = self.query[order]
         place = np.arange(len(order)) - np.searchsorted(query, query) + 1
         new = (np.diff(query, prepend=-1) != 0) | (np.diff(self.start[order], prepend=-1) != 0)
@@ -147,12 +143,16 @@ class Details:
 
     def take(self, queries: IntArray, upto: IntArray | None = None) -> Details:
         """The same for these queries, which may repeat; of each, the documents in its first ``upto`` ranks count as retrieved."""
-        row, query = _rows_of(self.query, queries, self.n_queries)
+        row, query = rows_of(self.query, queries, self.n_queries)
         rank = self.rank[row]
         if upto is not None:
             rank = np.where(rank <= upto[query], rank, 0)
         names = [self.names[i] for i in row.tolist()]
         doc_of = (row, query, len(self.query))
+
+        def chosen(labels: Labels | None) -> Labels | None:
+            return labels and _labels_of(labels, self, queries, doc_of)
+
         return replace(
             self,
             n_queries=len(queries),
@@ -162,18 +162,18 @@ class Details:
             rank=rank,
             start=self.start[row],
             size=self.size[row],
-            subtopics=self.subtopics and _labels_of(self.subtopics, self, queries, doc_of),
-            evidence=self.evidence and _labels_of(self.evidence, self, queries, doc_of),
-            preferences=self.preferences and _labels_of(self.preferences, self, queries, doc_of),
-            strata=self.strata and _labels_of(self.strata, self, queries, doc_of),
-            probabilities=self.probabilities and _labels_of(self.probabilities, self, queries, doc_of),
+            subtopics=chosen(self.subtopics),
+            evidence=chosen(self.evidence),
+            preferences=chosen(self.preferences),
+            strata=chosen(self.strata),
+            probabilities=chosen(self.probabilities),
             listing=self.listing and self.listing.take(queries, upto),
             _cache={},
             _kept={},
         )
 
 
-def _rows_of(owner: IntArray, queries: IntArray, n: int) -> tuple[IntArray, IntArray]:
+def rows_of(owner: IntArray, queries: IntArray, n: int) -> tuple[IntArray, IntArray]:
     """The rows of each of these queries, and the number of the query among ``queries``; ``owner`` is sorted."""
     counts = np.bincount(owner, minlength=n)
     first = np.cumsum(counts) - counts
@@ -187,8 +187,8 @@ def _labels_of(
     labels: Labels, details: Details, queries: IntArray, docs: tuple[IntArray, IntArray, int]
 ) -> Labels:
     """The labels of these queries, with the numbers that their documents have there."""
-    label, owner = _rows_of(labels.query, queries, details.n_queries)
-    entry, new_label = _rows_of(labels.label, label, len(labels))
+    label, owner = rows_of(labels.query, queries, details.n_queries)
+    entry, new_label = rows_of(labels.label, label, len(labels))
     row, query, n = docs
     key = query * n + row  # rows come in order within each query
     wanted = owner[new_label] * n + labels.doc[entry]

@@ -6,13 +6,16 @@ tight loops and while it is still in the processor's cache.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from itertools import chain, islice, repeat
 from math import nan
 from struct import Struct, pack, pack_into
 from struct import error as StructError  # noqa: N812
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +27,9 @@ from ranklens.judging.gold import (
     LOOKED_AT,
     Documents,
     GoldDicts,
-    GoldLists,
     Grades,
     Ideal,
     are_mixed,
-    by_place,
     check_dicts,
     floats,
     grades,
@@ -93,20 +94,20 @@ def from_dicts(
 
 def from_prepared(gold: GoldDicts, run: Mapping[Any, Any], policy: Policy) -> Standings:
     """:func:`from_dicts` of prepared judgments: only the queries of the run are looked at."""
-    some = gold.of_run(run)
-    found = from_dicts(some, run, policy)
-    if some is gold or policy.missing == "skip":
-        return found
-    place = np.fromiter(map(gold.place.__getitem__, some.queries), np.int64, len(some.queries))
+    asked = gold.of_run(run)
+    standings = from_dicts(asked, run, policy)
+    if asked is gold or policy.missing == "skip":
+        return standings
+    place = np.fromiter(map(gold.place.__getitem__, asked.queries), np.int64, len(asked.queries))
     retrieved, in_run = np.zeros(len(gold.queries), np.int64), np.zeros(len(gold.queries), dtype=bool)
-    retrieved[place], in_run[place] = found.retrieved, found.in_run
-    return found._replace(
+    retrieved[place], in_run[place] = standings.retrieved, standings.in_run
+    return standings._replace(
         queries=gold.names,
         retrieved=retrieved,
         in_run=in_run,
         judged=gold.lengths,
         gold=gold.grades,
-        query=place[found.query],
+        query=place[standings.query],
         ideal=gold.ideal,
         left_out=0,
     )
@@ -150,37 +151,47 @@ def _judge_dicts(
     looks = not (are_texts or how.only_plain)  # at types, which are known otherwise
     if how.only_plain and gold.kinds != id_types(ranked):
         raise NotPlain
-    if looks and _differ(gold, ranked):
-        return _judge_as_text(gold, rankings, policy, how)
-    found = _rankings_of(gold.queries, ranked)
-    sizes = [*map(len, found)]
+    if looks:
+        kinds = id_types(ranked)
+        refuse_none("run", ranked)
+        # Where two retrievers have put their results together, one's ids come first and the other's last.
+        last = types_of_documents(ranked.values(), last=True)
+        if gold.kinds != kinds or gold.is_mixed or len(last) > 1:
+            return _judge_as_text(gold, rankings, policy, how)
+    if len(ranked) == len(gold.queries) and list(ranked) == gold.queries:
+        retrieved = list(ranked.values())
+    else:
+        retrieved = list(map(ranked.get, gold.queries, repeat(_ABSENT)))
+    sizes = [*map(len, retrieved)]
     lacks_some = 0 in sizes
     # Without any, the first ids tell all types.
     if lacks_some and not are_texts and (are_mixed(gold.queries) or are_mixed(ranked)):
         return _judge_as_text(gold, rankings, policy, how)
     lengths = np.fromiter(sizes, np.int64, len(sizes))
     # 5 to 8% faster with 50 queries of 20 documents than the steps below, which larger data need.
-    all_hits, ideal = _rank_at_once(gold, found, sizes, lengths, how), None
+    all_hits, ideal = _rank_at_once(gold, retrieved, sizes, lengths, how), None
     may_tie = all_hits is None
     if all_hits is None:
-        parts = [part for chunk in _chunks(gold, found, sizes, lengths, how) for part in _rank(chunk, policy)]
+        parts = [
+            part for chunk in _chunks(gold, retrieved, sizes, lengths, how) for part in _rank(chunk, policy)
+        ]
         all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
         ideal = None if gold.keeps else Ideal.of(gold.lengths, all_hits.gold)
     many = max(len(ranked), len(gold.queries)) > LOOKED_AT
-    if looks and many and _are_strange(gold, found, lengths, all_hits.query):
+    if looks and many and _are_strange(gold, retrieved, lengths, all_hits.query):
         return _judge_as_text(gold, rankings, policy, how)
     in_run = lengths > 0
-    ignored = len(ranked) - len(found)
+    ignored = len(ranked) - len(retrieved)
     if lacks_some:
-        in_run = np.fromiter((ranking is not _ABSENT for ranking in found), np.bool_, len(found))
-        ignored += len(found) - int(np.count_nonzero(in_run))
+        in_run = np.fromiter((ranking is not _ABSENT for ranking in retrieved), np.bool_, len(retrieved))
+        ignored += len(retrieved) - int(np.count_nonzero(in_run))
 
     def unjudged() -> Iterator[Any]:
         return (query for query in ranked if query not in gold.given.by_query)
 
     def sample(most: int) -> Iterator[Sampled]:
         some = lacking_most(all_hits.query, gold.lengths, lengths, most)
-        return ((gold.tables[number], found[number]) for number in some)
+        return ((gold.tables[number], retrieved[number]) for number in some)
 
     check_unjudged(ignored, policy, lambda: next(unjudged()))
     repeated, repeated_gold = rankings.duplicates, gold.given.duplicates
@@ -198,7 +209,7 @@ def _judge_dicts(
         applied=Applied(ignored=ignored, duplicates=repeated, duplicate_judgments=repeated_gold)
         if ignored or repeated or repeated_gold
         else _NOTHING,
-        examples=(next(iter(ranked), ""), _first(gold.tables), _first(found)),
+        examples=(next(iter(ranked), ""), _first(gold.tables), _first(retrieved)),
         ideal=ideal or gold.ideal,
         in_order=policy.ties != "average",
         may_tie=may_tie,
@@ -206,13 +217,6 @@ def _judge_dicts(
         sample=sample,
         left_out=gold.left_out,
     )
-
-
-def _rankings_of(queries: list[Any], ranked: Mapping[Any, Documents]) -> list[Documents]:
-    """The ranking of each query, ``_ABSENT`` where the run lacks it."""
-    if len(ranked) == len(queries) and list(ranked) == queries:
-        return list(ranked.values())
-    return list(map(ranked.get, queries, repeat(_ABSENT)))
 
 
 def _first(tables: Iterable[Documents]) -> Any:
@@ -224,14 +228,6 @@ def _judge_as_text(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy,
     """With text for all ids, which takes long."""
     text = replace(rankings, by_query=mappings.as_text(rankings.by_query))
     return _judge_dicts(gold.as_text, text, policy, how, are_texts=True)
-
-
-def _differ(gold: GoldDicts, ranked: Mapping[Any, Documents]) -> bool:
-    """Whether ids are of several types; None is none at all."""
-    kinds = id_types(ranked)
-    refuse_none("run", ranked)
-    # Where two retrievers have put their results together, one's ids come first and the other's last.
-    return gold.kinds != kinds or gold.is_mixed or len(types_of_documents(ranked.values(), last=True)) > 1
 
 
 def _are_strange(gold: GoldDicts, rankings: Sequence[Documents], lengths: IntArray, hits: IntArray) -> bool:
@@ -257,12 +253,12 @@ class _Chunk(NamedTuple):
     owners: IntArray | None  # the number of each grade's query; None if not known yet
     how: _Reading
     asks_gold: bool  # about each retrieved document, rather than the run about each judged one
-    listed: bool  # golds are lists, in which a document may be there again
 
-    def portions(self, size: int) -> Iterable[_Chunk]:
-        return (self,) if len(self.queries) <= size else self._parts(size)
-
-    def _parts(self, size: int) -> Iterator[_Chunk]:
+    def portions(self, size: int) -> Iterator[_Chunk]:
+        """The same, ``size`` queries at a time."""
+        if len(self.queries) <= size:
+            yield self
+            return
         row = 0
         for i in range(0, len(self.queries), size):
             here = slice(i, i + size)
@@ -297,9 +293,6 @@ def _chunks(
     n, documents, judged = len(sizes), sum(sizes), gold.documents
     asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT * n))
     portion = 1 if judged > _SHORT * n and not asks_gold else 512
-    listed = isinstance(gold, GoldLists)
-    if isinstance(gold, GoldLists) and (asks_gold or portion == 1):
-        gold, listed = gold.dicts, False
     known = gold.grades if gold.keeps else None
     owners = gold.ideal.hits.query if gold.keeps and not asks_gold else None
     chunk = _Chunk(
@@ -315,7 +308,6 @@ def _chunks(
         owners,
         how,
         asks_gold,
-        listed,
     )
     each = documents / n if documents else 1.0
     return chunk.portions(max(int(_CHUNK_ROWS * (16 if portion == 1 else 1) / each), 1))
@@ -338,7 +330,7 @@ def _rank_at_once(
     """Little data in which nothing is unusual, in as few steps as possible: with little data, steps are what takes the time. None for any other."""
     count, longest = sum(sizes), max(sizes, default=0)
     most = max(gold.documents, len(sizes))
-    if longest * most > AT_ONCE or count <= gold.documents or isinstance(gold, GoldLists):
+    if longest * most > AT_ONCE or count <= gold.documents:
         return None
     all_grades, owners = gold.grades, gold.ideal.hits.query
     try:
@@ -357,18 +349,15 @@ def _rank_at_once(
     return _Ranked(all_grades, query, rank, grade[order], rank, np.ones(len(rank), np.int64))
 
 
-def _rank(chunk: _Chunk, policy: Policy) -> Iterable[_Ranked]:
+def _rank(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
     """Query by query where most documents are judged, else all at once."""
     if chunk.portion > 1 or int(chunk.gold_lengths.sum()) <= chunk.documents:
-        return (_rank_by_counting(chunk, policy),)
-    return _rank_each(chunk, policy)
-
-
-def _rank_each(chunk: _Chunk, policy: Policy) -> Iterator[_Ranked]:
+        yield _rank_by_counting(chunk, policy)
+        return
     done: list[_Sorted] = []
     for one in chunk.portions(1):
-        if found := _rank_by_sorting(one, policy):
-            done.append(found)
+        if ranked := _rank_by_sorting(one, policy):
+            done.append(ranked)
         else:
             yield from _gather(done, one.first - len(done))
             yield _rank_by_counting(one, policy)
@@ -420,17 +409,13 @@ def _order_ties(
 ) -> tuple[IntArray, IntArray]:
     """Put tied documents in the order of the policy; the first rank and size of the tie group at each place."""
     start, size = np.arange(1, len(order) + 1), np.ones(len(order), np.int64)
-    for first, last in _runs(tied):
+    # Where a range of equal neighbours begins, and where it ends.
+    edges = np.flatnonzero(np.diff(tied.astype(np.int8), prepend=0, append=0)).tolist()
+    for first, last in zip(edges[::2], (edge + 1 for edge in edges[1::2]), strict=True):
         rows = np.sort(order[first:last])  # as they came
         order[first:last] = rows[tie_order([ids[i] for i in rows], policy.ties)]
         start[first:last], size[first:last] = first + 1, last - first
     return start, size
-
-
-def _runs(tied: BoolArray) -> Iterator[tuple[int, int]]:
-    """The ranges of equal neighbours, given which ones are equal to their successor."""
-    edges = np.flatnonzero(np.diff(tied.astype(np.int8), prepend=0, append=0)).tolist()
-    return ((first, last + 1) for first, last in zip(edges[::2], edges[1::2], strict=True))
 
 
 def _gather(done: Sequence[_Sorted], first: int) -> Iterator[_Ranked]:
@@ -449,13 +434,17 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
     portions = [_read(portion, policy) for portion in chunk.portions(chunk.portion)]
     read = portions[0] if len(portions) == 1 else _Read.joined(portions)
     query, grade = read.query - chunk.first if chunk.first else read.query, read.grade
-    above, same = _places(read, chunk.lengths, query)
+    start = chunk.lengths.cumsum() - chunk.lengths
+    if read.row is not None and _only_fall(read.scores, start):
+        above, same = read.row - start[query], np.ones(len(query), np.int64)
+    else:
+        above, same = standing(read.scores, chunk.lengths, query, read.score)
     first = rank = above + 1
     if policy.ties != "average":
         tied = np.count_nonzero(same > 1)  # faster than any(), here and below
         if tied:
             rank, grade = _break_ties(chunk, read, query, rank, same > 1, policy)
-        place = (chunk.lengths.cumsum() - chunk.lengths)[query] + rank
+        place = start[query] + rank
         if np.count_nonzero(place[1:] < place[:-1]):
             order = in_order(place - 1, chunk.documents)  # within queries, so these stay as they are
             rank, grade = rank[order], grade[order]
@@ -463,17 +452,12 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
     return _Ranked(read.gold, read.query, rank, grade, first, same)
 
 
-def _places(read: _Read, lengths: IntArray, query: IntArray) -> tuple[IntArray, IntArray]:
-    """How many documents are above each hit, and how many have its score."""
-    if read.row is not None:
-        start = lengths.cumsum() - lengths
-        falls = read.scores[1:] < read.scores[:-1]
-        falls[start[1:][(start[1:] > 0) & (start[1:] < len(read.scores))] - 1] = (
-            True  # where another query begins
-        )
-        if falls.all():
-            return read.row - start[query], np.ones(len(query), np.int64)
-    return standing(read.scores, lengths, query, read.score)
+def _only_fall(scores: FloatArray, start: IntArray) -> bool:
+    """Whether each ranking stands in the order of its scores, none of which tie; then a row says the rank."""
+    falls = scores[1:] < scores[:-1]
+    inner = start[(start > 0) & (start < len(scores))]
+    falls[inner - 1] = True  # where another query begins
+    return bool(falls.all())
 
 
 class _Read(NamedTuple):
@@ -502,17 +486,22 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
     gold = grades(chunk.queries, chunk.golds) if chunk.grades is None else chunk.grades
     rankings, scores = _scores(chunk, policy)
     if chunk.asks_gold:
-        # 15 to 20% faster with 1,000 judgments for each of 400 queries.
-        near = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * len(rankings)
-        answers = _as_array((_look_up_nearby if near else _look_up)(chunk.golds, rankings))
+        # A tight loop over the ids of some tables brings them into the processor's cache before they are looked up: 15 to 20%
+        # faster with 1,000 judgments for each of 400 queries.
+        nearby = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * len(rankings)
+        step = _FETCHED if nearby else max(len(rankings), 1)
+        grades_found: list[Any] = []
+        for first in range(0, len(rankings), step):
+            tables = chunk.golds[first : first + step]
+            if nearby:
+                _ = [*map(list, tables)]
+            grades_found += _look_up(tables, rankings[first : first + step])
+        answers = _as_array(grades_found)
         hit = (answers == answers).nonzero()[0]  # noqa: PLR0124  not NaN
         query = chunk.numbered(chunk.lengths)[hit]
         return _Read(rankings, gold, scores, query, scores[hit], answers[hit], hit)
     answers = chunk.how.rounded(_as_array(_look_up(rankings, chunk.golds)))
-    found = answers == answers  # noqa: PLR0124  not NaN
-    if chunk.listed:
-        found &= gold >= 0  # else the document is there again
-    hit = found.nonzero()[0]
+    hit = (answers == answers).nonzero()[0]  # noqa: PLR0124  not NaN
     owners = chunk.numbered(chunk.gold_lengths) if chunk.owners is None else chunk.owners
     return _Read(rankings, gold, scores, owners[hit], answers[hit], gold[hit], None)
 
@@ -520,17 +509,6 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
 def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Any]:
     """``tables[i].get(key, nan)`` for each key of ``keys[i]``, one after the other."""
     return [table.get(key, nan) for table, some in zip(tables, keys, strict=True) for key in some]
-
-
-def _look_up_nearby(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Any]:
-    """The same; a tight loop over all ids of some tables brings them into the processor's cache beforehand."""
-    found: list[Any] = []
-    for first in range(0, len(tables), _FETCHED):
-        here = slice(first, first + _FETCHED)
-        for table in tables[here]:
-            list(table)
-        found += _look_up(tables[here], keys[here])
-    return found
 
 
 def _scores(chunk: _Chunk, policy: Policy) -> tuple[Sequence[Documents], FloatArray]:
@@ -600,10 +578,32 @@ def _break_ties(
         for doc, score in zip(read.rankings[q], scores, strict=True):
             if (same := documents.get(score)) is not None:
                 same.append(doc)
-        gold = by_place(golds[q]) if isinstance(golds[q], list) else golds[q]
+        gold = golds[q]
         for score, rows in groups.items():
             order = [documents[score][i] for i in tie_order(documents[score], policy.ties)]
             places = [place for place, doc in enumerate(order) if doc in gold]
             rank[rows] += np.array(places)
             grade[rows] = [gold[order[place]] for place in places]
     return rank, grade
+
+
+# NumPy lets go of Python's global lock in every call on more than some hundred numbers, and a waiting thread takes it at once. Eight
+# threads that evaluate dicts would hand it over hundreds of times per evaluation, which takes longer than the evaluation does. So each
+# thread does a whole step before the next one begins. Python that runs threads side by side has no such lock, and needs no turns.
+_HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
+_turns: dict[str, AbstractContextManager[object]] = {}
+
+
+def turn() -> AbstractContextManager[object]:
+    """To be held while one thread works on dicts; nothing in it may wait for another thread."""
+    return _turns["next"]
+
+
+def _begin_turns() -> None:
+    """Also in a forked process: another thread may have had its turn in the one that it was forked from."""
+    _turns["next"] = RLock() if _HAS_LOCK else nullcontext()
+
+
+_begin_turns()
+if sys.platform != "win32":  # where nothing is forked
+    os.register_at_fork(after_in_child=_begin_turns)

@@ -5,7 +5,6 @@ Ids become numbers that are in the same order, which NumPy sorts many times as f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,27 +25,14 @@ class Distinct:
     first: IntArray
 
 
-def distinct(texts: Iterable[bytes], queries: Iterable[IntArray]) -> Distinct | None:
-    r"""The documents among entries whose ids are in these texts, one per line.
+def distinct(ids: bytes, query: IntArray) -> Distinct | None:
+    r"""The documents among entries whose ids are in a text, one per line; ``query`` says whose they are, and is sorted.
 
-    A text holds those of some queries, not too many, so that they stay in the processor's cache; ``queries`` says whose they are, and
-    is sorted. None where ids are too long or too different to be numbered, or queries of too different sizes.
+    None where ids are too long or too different to be numbered, or queries of too different sizes.
 
-    >>> distinct([b"d2\nd1\nd2\n", b"d7\n"], [np.array([0, 0, 0]), np.array([1])])
+    >>> distinct(b"d2\nd1\nd2\nd7\n", np.array([0, 0, 0, 1]))
     Distinct(row=array([1, 0, 1, 2]), first=array([1, 0, 3]))
     """
-    rows, firsts, before, entries = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0, 0
-    for ids, query in zip(texts, queries, strict=True):
-        found = _distinct(ids, query - query[0]) if len(query) else None
-        if found is None:
-            return None
-        rows.append(found.row + before)
-        firsts.append(found.first + entries)
-        before, entries = before + len(found.first), entries + len(found.row)
-    return Distinct(np.concatenate(rows), np.concatenate(firsts))
-
-
-def _distinct(ids: bytes, query: IntArray) -> Distinct | None:
     sizes = np.bincount(query, minlength=1)
     most = int(sizes.max())
     if not most or len(sizes) * most > _UNEVEN * len(query):
@@ -74,7 +60,7 @@ def _distinct(ids: bytes, query: IntArray) -> Distinct | None:
 
 
 def _in_order(ids: bytes, count: int, bits: int) -> IntArray | None:
-    """Numbers of so many bits that are in the order of the ids; None if there are none."""
+    """Numbers of ``bits`` bits that are in the order of the ids; None if there are none."""
     letters = _columns(ids, count)
     if letters is None:
         return None

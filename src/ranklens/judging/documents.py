@@ -47,15 +47,25 @@ def ranking(
     >>> ranking({"q": {"a": 2, "b": 1}}, {"q": ["x", "a", "x"]}).select("rank", "doc", "grade", "repeats").rows()
     [(1, 'x', None, 1), (2, 'a', 2.0, 0)]
     """
+    import polars as pl
+
     policy = make_policy(policy, options)
     names = Names.of(columns)
     read = read_qrels(qrels, names)
     gold = judgments(read)
-    wanted = _wanted(gold["query"], queries)
+    wanted = gold["query"].unique(maintain_order=True)
+    if queries is not None:  # in the order of the judgments, then those without any
+        asked = pl.Series(list(queries), dtype=pl.String)
+        every = pl.concat([wanted, asked]).unique(maintain_order=True)
+        wanted = every.filter(every.is_in(asked.implode()))
     rows = _run_rows(read_run(run, read, names), wanted).with_row_index("row")
     rows = _in_order(_once_each(rows, policy), wanted, policy)
     rows = rows.join(gold, on=["query", "doc"], how="left", maintain_order="left")
-    return _cut(rows, policy).select("query", "rank", "doc", "score", "grade", "tied", "repeats")
+    if policy.depth is not None:
+        rows = rows.filter(pl.col("rank") <= policy.depth)
+    if policy.judged_only:
+        rows = rows.filter(pl.col("grade") >= 0).with_columns(_rank())
+    return rows.select("query", "rank", "doc", "score", "grade", "tied", "repeats")
 
 
 def with_further(rows: pl.DataFrame, run: Run, gold: pl.DataFrame) -> pl.DataFrame:
@@ -88,35 +98,17 @@ def judgments(qrels: object, *, columns: Mapping[str, str] | None = None) -> pl.
 
     judged = read_qrels(qrels, Names.of(columns)).judged
     if isinstance(judged, Mapping):
-        rows = _rows(mappings.judgments(judged).by_query)
-        table = pl.DataFrame(
-            rows, schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64}, orient="row"
-        )
+        by_query = mappings.judgments(judged).by_query
+        rows = [
+            (str(q), str(doc), float(grade)) for q, docs in by_query.items() for doc, grade in docs.items()
+        ]
+        schema = {"query": pl.String, "doc": pl.String, "grade": pl.Float64}
+        table = pl.DataFrame(rows, schema=schema, orient="row")
     else:
         table = judged
     first = table.select("query").with_row_index("number").unique("query", keep="first")
-    kept = best_of_each(table, ["query", "doc"], "grade").join(first, on="query", maintain_order="left")
-    return kept.sort("number", maintain_order=True).drop("number")
-
-
-def _wanted(judged: pl.Series, queries: Collection[str] | None) -> pl.Series:
-    """The judged queries; or those asked for, in the order of the judgments, then the unjudged ones."""
-    import polars as pl
-
-    every = judged.unique(maintain_order=True)
-    if queries is None:
-        return every
-    asked = pl.Series(list(queries), dtype=pl.String)
-    every = pl.concat([every, asked]).unique(maintain_order=True)
-    return every.filter(every.is_in(asked.implode()))
-
-
-def _rows(by_query: mappings.ByQuery) -> list[tuple[str, str, float]]:
-    return [
-        (str(query), str(doc), float(number))
-        for query, docs in by_query.items()
-        for doc, number in docs.items()
-    ]
+    best = best_of_each(table, ["query", "doc"], "grade").join(first, on="query", maintain_order="left")
+    return best.sort("number", maintain_order=True).drop("number")
 
 
 def _run_rows(run: Run, wanted: pl.Series) -> pl.DataFrame:
@@ -125,12 +117,12 @@ def _run_rows(run: Run, wanted: pl.Series) -> pl.DataFrame:
 
     schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
     if run.by_query is not None:
-        kept = set(wanted.to_list())
+        chosen = set(wanted.to_list())
         queries: list[str] = []
         documents: list[str] = []
         scores: list[float] = []
         for query, docs in run.by_query.items():
-            if str(query) in kept:
+            if str(query) in chosen:
                 names, numbers = _listed(query, docs)
                 queries += [str(query)] * len(names)
                 documents += names
@@ -184,17 +176,6 @@ def _in_order(rows: pl.DataFrame, wanted: pl.Series, policy: Policy) -> pl.DataF
     by, descending = tie_key(policy.ties)
     ordered = rows.join(number, on="query").sort("number", "place", by, descending=[False, True, descending])
     return ordered.with_columns((pl.len().over("query", "place") > 1).alias("tied"), _rank())
-
-
-def _cut(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-    """What is left of the rankings at the policy's depth, and of judged documents alone."""
-    import polars as pl
-
-    if policy.depth is not None:
-        rows = rows.filter(pl.col("rank") <= policy.depth)
-    if policy.judged_only:
-        rows = rows.filter(pl.col("grade") >= 0).with_columns(_rank())
-    return rows
 
 
 def _rank() -> pl.Expr:

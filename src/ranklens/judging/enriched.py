@@ -14,7 +14,7 @@ import numpy as np
 from ranklens.arrays import IntArray
 from ranklens.data.readers.judgments import Judgments
 from ranklens.judging.details import Details
-from ranklens.judging.known import Known, known
+from ranklens.judging.known import known
 from ranklens.judging.prepared import PreparedJudgments
 from ranklens.judging.standing import Standings
 from ranklens.policy import Policy
@@ -28,13 +28,18 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
     ``rank`` finds the places of documents in the run, given judgments.
     """
     facts = known(judgments)
-    found = rank(facts.numbers)
-    row = facts.row[facts.offset[found.query] + found.grade.astype(np.int64)]
-    details = _details(facts, judgments, found, row, policy)
+    standings = rank(facts.numbers)
+    row = facts.row[facts.offset[standings.query] + standings.grade.astype(np.int64)]
+    place, start, size = (np.zeros(len(facts.details.query), np.int64) for _ in range(3))
+    place[row], start[row], size[row] = standings.rank, standings.start, standings.size
+    averaged = policy.ties == "average"
+    details = replace(
+        facts.details, rank=place, start=start, size=size, averaged=averaged, depth=policy.depth, _cache={}
+    )
     if facts.junk is not None:
-        details, found = _without(facts.junk.nonzero()[0], details, found)
+        details, standings = _without(facts.junk.nonzero()[0], details, standings)
         row = np.flatnonzero(details.rank > 0)
-        found = found._replace(
+        standings = standings._replace(
             query=details.query[row],
             rank=details.rank[row],
             start=details.start[row],
@@ -42,8 +47,8 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
             in_order=False,
         )
     ideal = facts.ideal
-    graded = found._replace(
-        judged=np.bincount(ideal.hits.query, minlength=len(facts)),
+    graded = standings._replace(
+        judged=np.bincount(ideal.hits.query, minlength=len(facts.offset)),
         gold=ideal.hits.grade,
         grade=details.grade[row],
         ideal=ideal,
@@ -51,31 +56,7 @@ def stand(judgments: Judgments, policy: Policy, rank: Rank) -> tuple[Standings, 
     return graded, details
 
 
-def _details(facts: Known, judgments: Judgments, found: Standings, row: IntArray, policy: Policy) -> Details:
-    place, start, size = (np.zeros(len(facts.query), np.int64) for _ in range(3))
-    place[row], start[row], size[row] = found.rank, found.start, found.size
-    return Details(
-        n_queries=len(facts),
-        query=facts.query,
-        names=facts.names,
-        grade=facts.grade,
-        rank=place,
-        start=start,
-        size=size,
-        by_id=facts.by_id,
-        averaged=policy.ties == "average",
-        depth=policy.depth,
-        subtopics=facts.subtopics,
-        evidence=facts.evidence,
-        preferences=facts.preferences,
-        strata=facts.strata,
-        probabilities=facts.probabilities,
-        documents=judgments.documents,
-        _kept=facts.made,
-    )
-
-
-def _without(junk: IntArray, details: Details, found: Standings) -> tuple[Details, Standings]:
+def _without(junk: IntArray, details: Details, standings: Standings) -> tuple[Details, Standings]:
     """Junk is taken out before ranking: what is below it moves up."""
     placed = junk[details.rank[junk] > 0]
     width = int((details.start + details.size).max(initial=0)) + 2  # more than any place of a query
@@ -96,4 +77,4 @@ def _without(junk: IntArray, details: Details, found: Standings) -> tuple[Detail
         size=np.where(gone, 0, details.size - in_group),
     )
     removed = np.bincount(details.query[placed], minlength=details.n_queries)
-    return cleaned, found._replace(retrieved=found.retrieved - removed)
+    return cleaned, standings._replace(retrieved=standings.retrieved - removed)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, count, islice, repeat
+from itertools import chain, islice, repeat
 from math import isfinite, isnan
-from operator import sub
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,9 +38,9 @@ class Ideal:
         """Which queries have a document of at least this grade, and how many of all judged ones have none."""
         key = ("has relevant", rel)
         if key not in self.kept:
-            found = self.best >= rel
-            without = len(found) - int(np.count_nonzero(found))
-            self.kept[key] = found, without if self.whole is None else self.whole.has_relevant(rel)[1]
+            relevant = self.best >= rel
+            without = len(relevant) - int(np.count_nonzero(relevant))
+            self.kept[key] = relevant, without if self.whole is None else self.whole.has_relevant(rel)[1]
         kept: tuple[BoolArray, int] = self.kept[key]
         return kept
 
@@ -86,15 +85,15 @@ def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
 
 def _by_level(query: IntArray, grade: Grades, n: int, levels: int) -> IntArray:
     """How many judgments each query has of each grade, from high to low; a slice at a time, without anything as large as the judgments."""
-    found = np.zeros(n * levels, np.int64)
+    counts = np.zeros(n * levels, np.int64)
     for start in range(0, len(query), _COUNTED):
         here = slice(start, start + _COUNTED)
         first = int(query[start]) * levels
         place = query[here] * levels - first
         place += (levels - 1 - grade[here]).astype(np.uint8)
-        counts = np.bincount(place)
-        found[first : first + len(counts)] += counts
-    return found
+        here_counts = np.bincount(place)
+        counts[first : first + len(here_counts)] += here_counts
+    return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +165,8 @@ class GoldDicts:
     @cached_property
     def ideal(self) -> Ideal:
         """What follows from the judgments alone."""
-        found = Ideal.of(self.lengths, self.grades)
-        return found if self.whole is None else replace(found, whole=self.whole.ideal)
+        whole = None if self.whole is None else self.whole.ideal
+        return replace(Ideal.of(self.lengths, self.grades), whole=whole)
 
     @property
     def left_out(self) -> int:
@@ -180,19 +179,15 @@ class GoldDicts:
         return int(self.lengths.sum()) if self.keeps else sum(map(len, self.tables))
 
     @cached_property
-    def _starts(self) -> IntArray:
+    def starts(self) -> IntArray:
         """The place of each query's first grade among all."""
         return np.cumsum(self.lengths) - self.lengths
 
     def of_run(self, run: Mapping[Any, Any]) -> GoldDicts:
         """The queries of a run, if they are few and all judged; otherwise all, for messages that name ids which do not match."""
         few = 0 < 2 * len(run) < len(self.queries)
-        if (
-            not few
-            or self.given.duplicates
-            or not self.have_names
-            or not all(map(self.place.__contains__, run))
-        ):
+        plain = few and not self.given.duplicates and self.have_names
+        if not plain or not all(map(self.place.__contains__, run)):
             return self
         return self.only([self.queries[place] for place in sorted(map(self.place.__getitem__, run))])
 
@@ -203,96 +198,18 @@ class GoldDicts:
         by_query = self.given.by_query
         chosen = {query: by_query[query] for query in queries}
         given = mappings.Repaired(chosen)
-        found = GoldDicts(given, [*queries], [*chosen.values()], self.kinds, self.keeps, self)
+        gold = GoldDicts(given, [*queries], [*chosen.values()], self.kinds, self.keeps, self)
         at = np.fromiter(map(self.place.__getitem__, queries), np.int64, len(queries))
         lengths = self.lengths[at]
         query = np.repeat(np.arange(len(at)), lengths)
-        rows = np.repeat(self._starts[at] - np.cumsum(lengths) + lengths, lengths)
+        rows = np.repeat(self.starts[at] - np.cumsum(lengths) + lengths, lengths)
         rows += np.arange(len(query))
         best_first = self.ideal.hits
         hits = Hits(query, best_first.rank[rows], best_first.grade[rows], len(at))
         ideal = Ideal(hits, self.ideal.best[at], whole=self.ideal)
         # As a cached_property keeps what it made.
-        vars(found).update(lengths=lengths, grades=self.grades[rows], ideal=ideal)
-        return found
-
-
-class Lists:
-    """Lists of documents in one, each between two ``edges``: thousands of short lists take longer to make than to look up."""
-
-    def __init__(self, docs: list[Any], edges: list[int]) -> None:
-        self.docs, self.edges = docs, edges
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            first, last, _ = place.indices(len(self))
-            return Lists(self.docs, self.edges[first : last + 1])
-        return self.docs[self.edges[place] : self.edges[place + 1]]
-
-    def __iter__(self) -> Iterator[Iterator[Any]]:
-        """Each of them, to be read before the next one."""
-        first, last = self.edges[0], self.edges[-1]
-        docs = iter(self.docs if last - first == len(self.docs) else self.docs[first:last])
-        return map(islice, repeat(docs), map(sub, self.edges[1:], self.edges))
-
-    def __len__(self) -> int:
-        return len(self.edges) - 1
-
-
-class ByPlace(Mapping[Any, Documents]):
-    """Lists of documents as ``{query: {document: its place}}``, each dict made when it is asked for."""
-
-    def __init__(self, queries: list[Any], listed: Lists) -> None:
-        self.queries, self.listed = queries, listed
-        self._place: dict[Any, int] | None = None
-
-    def __getitem__(self, query: Any) -> Documents:
-        if self._place is None:
-            self._place = dict(zip(self.queries, count()))
-        return by_place(self.listed[self._place[query]])
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.queries)
-
-    def __len__(self) -> int:
-        return len(self.queries)
-
-
-def by_place(docs: Iterable[Any]) -> dict[Any, int]:
-    """The place of each document in a list, the last one where it is there again."""
-    return dict(zip(docs, count()))
-
-
-@dataclass(frozen=True, eq=False)
-class GoldLists(GoldDicts):
-    """Judgments as lists of documents, with the place in its list for a grade: what is looked up in a run needs no dict.
-
-    Where a document is there again, its grade is -1.
-    """
-
-    @classmethod
-    def of_lists(cls, given: ByPlace, place: IntArray, lengths: IntArray) -> GoldLists:
-        lists: Any = given.listed
-        first = next(chain.from_iterable(lists), None)
-        kinds = type(next(iter(given), None)), type(first)
-        found = cls(mappings.Repaired(given), given.queries, lists, kinds, keeps=True)
-        query, grade = np.repeat(np.arange(len(lengths)), lengths), place.astype(np.float64)
-        # Nobody asks which place is the highest, so they need not be sorted.
-        ideal = Ideal(Hits(query, place + 1, grade, len(lengths)), np.zeros(len(lengths)))
-        vars(found).update(
-            lengths=lengths, grades=grade, ideal=ideal
-        )  # as a cached_property keeps what it made
-        return found
-
-    @cached_property
-    def is_mixed(self) -> bool:
-        docs: list[Any] = self.tables.docs  # type: ignore[attr-defined]  # of Lists
-        return are_mixed(docs[:LOOKED_AT])
-
-    @cached_property
-    def dicts(self) -> GoldDicts:
-        """The same as dicts, where judgments are asked about retrieved documents."""
-        return GoldDicts.of(mappings.Repaired(dict(self.given.by_query.items())), keeps=True)
+        vars(gold).update(lengths=lengths, grades=self.grades[rows], ideal=ideal)
+        return gold
 
 
 def id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
@@ -345,24 +262,17 @@ def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
     except (TypeError, ValueError):
         check_dicts(golds)
     try:
-        found = floats(values_of(golds))
+        numbers = floats(values_of(golds))
     except (TypeError, ValueError, OverflowError):
-        found = np.full(1, np.nan)
-    if not np.isfinite(found).all():
+        numbers = np.full(1, np.nan)
+    if not np.isfinite(numbers).all():
         refuse_number("qrels", "grade", queries, golds)
-    return found
+    return numbers
 
 
 def floats(numbers: Iterable[Any], count: int = -1) -> FloatArray:
-    """Numbers of any type, text included; a ValueError where one is none."""
-    return np.fromiter(map(_float, numbers), np.float64, count)
-
-
-def _float(number: Any) -> float:
-    found = mappings.as_number(number)
-    if found is None:
-        raise ValueError
-    return found
+    """Numbers of any type, text included; NaN where one is none, as NumPy reads None."""
+    return np.fromiter(map(mappings.as_number, numbers), np.float64, count)
 
 
 def values_of(dicts: Iterable[Documents]) -> Iterator[Any]:

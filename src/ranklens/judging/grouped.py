@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.arrays import IntArray
-from ranklens.judging.scattered import Parted, rank_parted
+from ranklens.judging.scattered import Parted, Tables, Walk, each, example, rank_parted
 from ranklens.judging.segments import Gold, Part, Ranked, rank
-from ranklens.judging.walk import Tables, Walk, each, example
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -81,14 +81,12 @@ class Hits:
         if k is None:
             return self
         if self.n_queries == 1 and isinstance(k, int):
-            return self._first_rows(int(self.rank.searchsorted(k, "right")))
+            n = int(self.rank.searchsorted(k, "right"))
+            if n == len(self):
+                return self
+            spread = self.spread and self.spread.take(np.arange(n))
+            return Hits(self.query[:n], self.rank[:n], self.grade[:n], self.n_queries, spread)
         return self.where(self.rank <= (k if isinstance(k, int) else k[self.query]))
-
-    def _first_rows(self, n: int) -> Hits:
-        if n == len(self):
-            return self
-        spread = self.spread and self.spread.take(np.arange(n))
-        return Hits(self.query[:n], self.rank[:n], self.grade[:n], self.n_queries, spread)
 
     def relevant(self, rel: float) -> Hits:
         """The rows whose grade is at least ``rel``."""
@@ -98,10 +96,8 @@ class Hits:
         """The sum of ``values`` (1 by default) for each query."""
         if self.spread is not None:
             values = self.spread.share if values is None else values * self.spread.share
-        found: Any = np.bincount(self.query, values, self.n_queries)
         # Without values these are counts; and of no rows, NumPy counts even weights as integers.
-        per_query: FloatArray = found if found.dtype == np.float64 else found.astype(np.float64)
-        return per_query
+        return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
 
     def max(self, values: FloatArray) -> FloatArray:
         """The largest of ``values`` for each query, 0 if there is none."""
@@ -130,15 +126,19 @@ class Hits:
         """
         if self.spread is None:
             return self.scan(np.add, values)
-        spread, rows = self.spread, self._rank_groups()
-        at_rank = np.add.reduceat(values * spread.share, rows.first) if len(self) else np.zeros(0)
-        by_rank = Hits(self.query[rows.first], self.rank[rows.first], at_rank, self.n_queries)
-        before = (by_rank.scan(np.add, at_rank) - at_rank)[rows.group]
-        here = at_rank[rows.group]
+        spread = self.spread
+        new = (np.diff(self.query, prepend=-1) != 0) | (np.diff(self.rank, prepend=-1) != 0)
+        # Rows that share query and rank, as only tied ones do.
+        first, group = np.flatnonzero(new), np.cumsum(new) - 1
+        at_rank = np.add.reduceat(values * spread.share, first) if len(self) else np.zeros(0)
+        by_rank = Hits(self.query[first], self.rank[first], at_rank, self.n_queries)
+        before = (by_rank.scan(np.add, at_rank) - at_rank)[group]
+        here = at_rank[group]
         steps = self.rank - spread.start  # places of the tie group before this one
         # Each earlier place of the group holds a random one of the *other* documents of the group.
         others = (spread.size * here - values) / np.maximum(spread.size - 1, 1)
-        return values + before + steps * (others - here)
+        expected: FloatArray = values + before + steps * (others - here)
+        return expected
 
     def first(self) -> FloatArray:
         """1 for the first of these rows in each query, else 0; over averaged ties, the chance of being the first."""
@@ -187,17 +187,6 @@ class Hits:
             out[rows[inside]] = operation.accumulate(values[rows], axis=1)[inside]
         return out
 
-    def _rank_groups(self) -> _RankGroups:
-        """Which rows share query and rank: only rows of averaged ties do."""
-        new = (np.diff(self.query, prepend=-1) != 0) | (np.diff(self.rank, prepend=-1) != 0)
-        return _RankGroups(np.flatnonzero(new), np.cumsum(new) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _RankGroups:
-    first: IntArray  # the first row of each group
-    group: IntArray  # the group of each row
-
 
 def _tied_survival(hits: Hits, stop: FloatArray) -> FloatArray:
     """:meth:`Hits.survival` over averaged ties, tie group by tie group.
@@ -241,3 +230,40 @@ def _mean_products(stops: Iterable[tuple[float, int]], size: int) -> FloatArray:
         with_it = np.concatenate([np.zeros(1), mean]) * m * (1.0 - stop)
         mean = (without + with_it) / n
     return mean
+
+
+# --- rows for every order of tied documents (``ties="average"``): sums over them are expectations
+
+
+def spread_ties(query: IntArray, start: IntArray, size: IntArray, grade: FloatArray, n_queries: int) -> Hits:
+    """Rows for every place that a document can take within its tie group, given one row per document."""
+    order = np.lexsort((grade, start, query))
+    query, start, size, grade = query[order], start[order], size[order], grade[order]
+    new = np.diff(query, prepend=-1) != 0
+    new |= (np.diff(start, prepend=-1) != 0) | (np.diff(grade, prepend=np.nan) != 0)
+    first = np.flatnonzero(new)
+    counts = np.diff(np.append(first, len(query)))
+    query, start, size, grade = query[first], start[first], size[first], grade[first]
+    row = np.repeat(np.arange(len(first)), size)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    rank = start[row] + place
+    order = np.lexsort((row, rank, query[row]))
+    row, rank = row[order], rank[order]
+    spread = Spread((counts / size)[row], start[row], size[row])
+    return Hits(query[row], rank, grade[row], n_queries, spread)
+
+
+def condense_spread(hits: Hits) -> Hits:
+    """Tie groups of judged documents alone: still every order of them is equally likely."""
+    assert hits.spread is not None
+    at_start = hits.where(hits.rank == hits.spread.start)
+    assert at_start.spread is not None
+    count = np.rint(at_start.spread.share * at_start.spread.size).astype(np.int64)
+    query, start = np.repeat(at_start.query, count), np.repeat(at_start.rank, count)
+    grade = np.repeat(at_start.grade, count)
+    new = (np.diff(query, prepend=-1) != 0) | (np.diff(start, prepend=-1) != 0)
+    first = np.flatnonzero(new)
+    group = np.cumsum(new) - 1
+    first_of_query = np.searchsorted(query, query[first])
+    size = np.diff(np.append(first, len(query)))
+    return spread_ties(query, (first - first_of_query + 1)[group], size[group], grade, hits.n_queries)

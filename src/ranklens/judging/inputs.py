@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from ranklens import words
 from ranklens.data.qrels import Dicts, Id, Qrels, read_qrels
 from ranklens.data.readers import frames
-from ranklens.data.readers.names import Names
+from ranklens.data.readers.names import USUAL, Names
 from ranklens.data.readers.rankings import listed
 from ranklens.data.run import Run, read_run
 from ranklens.errors import InputError, warn
@@ -21,7 +21,7 @@ from ranklens.policy import Policy
 
 if TYPE_CHECKING:
     from ranklens.data.matching.rules import Matching
-    from ranklens.data.readers.golden_and_logs import Entry, Question
+    from ranklens.data.readers.golden_and_logs import Question
 
 # Queries, and documents of each, that tell whether judgments and run are swapped.
 _LOOKED_AT, _LOOKED_AT_EACH = 20, 10
@@ -37,14 +37,17 @@ def read_inputs(
     match: Matching | None = None,
 ) -> tuple[Qrels, Run]:
     """Judgments and a run of any shape that RankLens knows, under the ids that were judged."""
-    if match is not None and not _is_matching(match):
-        raise InputError(
-            f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
-        )
     usual = match is None and columns is None
     if usual and type(run) is dict and isinstance(qrels, PreparedJudgments) and qrels.are_grades:
         return Qrels(qrels), Run(run)  # which costs small calls nothing
-    names = Names.of(columns, match)
+    if match is not None:
+        from ranklens.data.matching.rules import Matching  # most calls need none
+
+        if not isinstance(match, Matching):
+            raise InputError(
+                f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
+            )
+    names = USUAL if usual else Names.of(columns, match)
     gold = read_qrels(qrels, names)
     ranked = read_run(run, gold, names)
     if ranked.by_query is not None:
@@ -69,12 +72,6 @@ class Sources:
     def read(self, policy: Policy) -> tuple[Qrels, Run]:
         """Judgments and run, under judged ids."""
         return self.held or read_inputs(self.qrels, self.run, policy, columns=self.columns, match=self.match)
-
-
-def _is_matching(match: object) -> bool:
-    from ranklens.data.matching.rules import Matching  # most calls need none
-
-    return isinstance(match, Matching)
 
 
 @dataclass(frozen=True)
@@ -111,19 +108,12 @@ def facts(qrels: Qrels, run: Run, abstain_below: float | None = None) -> Facts:
             lost=lost,
             questions=(qrels.questions,) if qrels.questions else (),
         )
-    abstained = sum(_abstained(log.entries[query], abstain_below) for query in answered)
+    abstained = sum(log.entries[query].abstains(abstain_below) for query in answered)
     questions = (log.questions,) if qrels.golden is None else (log.questions, qrels.questions)
     return Facts(failed, log.joined, log.again, len(answered), abstained, 1, qrels.questions, lost, questions)
 
 
 NOTHING = Facts()
-
-
-def _abstained(entry: Entry, below: float | None) -> bool:
-    """Nothing was returned, or nothing that scores enough."""
-    if below is None or not entry.ids:
-        return not entry.ids
-    return entry.scores is not None and all(score is not None and score < below for score in entry.scores)
 
 
 def _refuse_several(judged: Dicts | None, ranked: Dicts) -> None:
@@ -134,10 +124,9 @@ def _refuse_several(judged: Dicts | None, ranked: Dicts) -> None:
     if isinstance(first, (dict, Mapping)):
         several = isinstance(next(iter(first.values()), None), (dict, Mapping, list, set))
     else:
-        is_path = isinstance(first, os.PathLike) or (
-            isinstance(first, str) and bool(os.path.splitext(first)[1])
-        )
-        several = is_path or (type(first) is not list and frames.is_frame(first))
+        names_file = isinstance(first, str) and bool(os.path.splitext(first)[1])
+        is_table = type(first) is not list and frames.is_frame(first)
+        several = names_file or isinstance(first, os.PathLike) or is_table
     if several:
         shown = words.several([repr(name) for name in islice(ranked, 3)])
         raise InputError(
@@ -148,13 +137,13 @@ def _refuse_several(judged: Dicts | None, ranked: Dicts) -> None:
 
 def _refuse_swapped(judged: Dicts, ranked: Dicts) -> None:
     """Scores where grades should be, and grades where scores should be: a mistake that gives numbers all the same."""
-    some = [docs for docs in islice(judged.values(), _LOOKED_AT) if isinstance(docs, (dict, Mapping))]
-    if len(some) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in some} == {int}:
+    tables = [docs for docs in islice(judged.values(), _LOOKED_AT) if isinstance(docs, (dict, Mapping))]
+    if len(tables) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in tables} == {int}:
         return  # no search engine gives its best documents whole numbers, query after query
-    numbers = [*chain.from_iterable(map(_some, some))]
+    numbers = [*chain.from_iterable(map(_first_numbers, tables))]
     if {*map(type, numbers)} <= {int}:
         return
-    fractions = {number for number in numbers if _is_fraction(number)}
+    fractions = {n for n in numbers if isinstance(n, float) and isfinite(n) and n != int(n)}
     if not fractions or not _look_like_grades(list(islice(ranked.values(), _LOOKED_AT))):
         return
     message = (
@@ -166,18 +155,14 @@ def _refuse_swapped(judged: Dicts, ranked: Dicts) -> None:
     warn(message)
 
 
-def _some(docs: Mapping[Id, Hashable]) -> Iterator[Hashable]:
+def _first_numbers(docs: Mapping[Id, Hashable]) -> Iterator[Hashable]:
     return islice(docs.values(), _LOOKED_AT_EACH)
-
-
-def _is_fraction(number: object) -> bool:
-    return isinstance(number, float) and isfinite(number) and number != int(number)
 
 
 def _look_like_grades(rankings: Sequence[object]) -> bool:
     """Whether these are sets, or small whole numbers as people give them."""
     dicts = [docs for docs in rankings if isinstance(docs, Mapping)]
-    numbers = {number for docs in dicts for number in _some(docs)}
+    numbers = {number for docs in dicts for number in _first_numbers(docs)}
     whole = all(isinstance(n, (int, float)) and n == n // 1 and -2 <= n <= 4 for n in numbers)
     sets = [docs for docs in rankings if isinstance(docs, (set, frozenset))]
     any_relevant = any(isinstance(n, (int, float)) and n > 0 for n in numbers)
@@ -187,10 +172,14 @@ def _look_like_grades(rankings: Sequence[object]) -> bool:
 def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Qrels, Run]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
     from ranklens.data.matching.rules import ById
+    from ranklens.judging.documents import judgments
 
     if isinstance(match, ById):
         return qrels, run
-    grades = _grades(qrels)
+    # Judgments by query may hold queries without documents.
+    grades: dict[str, dict[str, float]] = {str(query): {} for query in qrels.by_query or ()}
+    for query, doc, grade in judgments(qrels).iter_rows():
+        grades.setdefault(query, {})[doc] = grade
     gold: Dicts = match.judgments(grades)
     if qrels.beyond_grades is not None:
         if gold != grades:
@@ -206,23 +195,13 @@ def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Q
     return replace(qrels, judged=gold), replace(run, rankings=rankings, further=further)
 
 
-def _grades(qrels: Qrels) -> dict[str, dict[str, float]]:
-    from ranklens.judging.documents import judgments
-
-    # Judgments by query may hold queries without documents.
-    found: dict[str, dict[str, float]] = {str(query): {} for query in qrels.by_query or ()}
-    for query, doc, grade in judgments(qrels).iter_rows():
-        found.setdefault(query, {})[doc] = grade
-    return found
-
-
 def _rankings(qrels: Qrels, run: Run, policy: Policy) -> dict[str, list[str]]:
     """The ids of each query, best first."""
     from ranklens.judging.documents import ranking
 
     whole = replace(policy, depth=None, judged_only=False)
-    found: dict[str, list[str]] = {str(query): [] for query in run.by_query or ()}
-    rows = ranking(qrels, run, whole, queries=None if run.by_query is None else list(found))
+    rankings: dict[str, list[str]] = {str(query): [] for query in run.by_query or ()}
+    rows = ranking(qrels, run, whole, queries=None if run.by_query is None else list(rankings))
     for query, doc in rows.select("query", "doc").iter_rows():
-        found.setdefault(query, []).append(doc)
-    return found
+        rankings.setdefault(query, []).append(doc)
+    return rankings

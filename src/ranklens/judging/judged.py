@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.errors import Option, PolicyError
-from ranklens.judging.averaged_ties import condense_spread
-from ranklens.judging.hits import Hits
+from ranklens.judging.hits import Hits, condense_spread
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from ranklens.data.readers.golden_and_logs import Question
     from ranklens.judging.details import Details
@@ -28,8 +27,17 @@ if TYPE_CHECKING:
     from ranklens.upward import Measure, Scores
 
 
+T = TypeVar("T")
 BLOCK = 1 << 18  # judgments
 _KEPT = 256  # arrays that prepared judgments keep for measures
+
+
+def once(cache: dict[Any, Any], key: Hashable, compute: Callable[[], T]) -> T:
+    """What was computed under this key, or is now."""
+    if key not in cache:
+        cache[key] = compute()
+    value: T = cache[key]
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +115,7 @@ class Judged:
 
     def relevant(self, rel: float) -> Hits:
         """The retrieved documents with at least grade ``rel``."""
-        found: Hits = self._once(("relevant", rel), lambda: self.hits.relevant(rel))
-        return found
+        return self._once(("relevant", rel), lambda: self.hits.relevant(rel))
 
     def found(self, rel: float, k: int | IntArray | None = None) -> FloatArray:
         """How many relevant documents were retrieved in the top k; of a chunk that holds several relevant passages, all of these."""
@@ -127,22 +134,24 @@ class Judged:
 
     def total(self, rel: float) -> FloatArray:
         """R: how many documents of each query have at least grade ``rel``, retrieved or not."""
-        return self.of_ideal(("total", rel), lambda: self._count(rel))
+        return self.of_ideal(
+            ("total", rel), lambda: self.ideal.sum((self.ideal.grade >= rel).astype(np.float64))
+        )
 
-    def of_ideal(self, key: Any, compute: Callable[[], FloatArray]) -> FloatArray:
+    def of_ideal(self, key: Hashable, compute: Callable[[], FloatArray]) -> FloatArray:
         """What ``compute`` makes of the judgments alone, one value per query: once, however many rankings follow."""
-        kept = self._kept
-        found: FloatArray | None = kept.get(key)
-        if found is None:
-            found = compute()
-            found.setflags(write=False)
-            if len(kept) >= _KEPT:
-                kept.clear()
-            kept[key] = found  # another thread may clear it away again
-        return found
+        cache = self._made_of_ideal
+        values: FloatArray | None = cache.get(key)
+        if values is None:
+            values = compute()
+            values.setflags(write=False)
+            if len(cache) >= _KEPT:
+                cache.clear()
+            cache[key] = values  # another thread may clear it away again
+        return values
 
     @property
-    def _kept(self) -> dict[Any, Any]:
+    def _made_of_ideal(self) -> dict[Any, Any]:
         """What was made of the judgments alone."""
         prepared = self._prepared
         return prepared[1] if prepared is not None and prepared[0] is self.ideal else self._cache
@@ -161,12 +170,9 @@ class Judged:
                 further=self.further and self.further.of_queries(first, last),
                 ties=None,
                 _cache={},
-                _prepared=(ideal, self._kept.setdefault(("block", first), {})),
+                _prepared=(ideal, self._made_of_ideal.setdefault(("block", first), {})),
                 _source=None,
             )
-
-    def _count(self, rel: float) -> FloatArray:
-        return self.ideal.sum((self.ideal.grade >= rel).astype(np.float64))
 
     def condensed(self) -> Judged:
         """The same without the unjudged documents: ranks count judged documents only (trec_eval's ``-J``)."""
@@ -208,10 +214,8 @@ class Judged:
 
         return score(self, measures)
 
-    def _once(self, key: Any, compute: Callable[[], Any]) -> Any:
-        if key not in self._cache:
-            self._cache[key] = compute()
-        return self._cache[key]
+    def _once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        return once(self._cache, key, compute)
 
     def _condense(self) -> Judged:
         hits = self.hits.where(self.hits.grade >= 0)  # a negative grade means pooled but not judged

@@ -10,6 +10,7 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.data.qrels import Id, Qrels
 from ranklens.data.run import Run
+from ranklens.judging.details import rows_of
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
 
@@ -56,16 +57,10 @@ class Listing:
 
     def take(self, queries: IntArray, upto: IntArray | None) -> Listing:
         """The rankings of these queries, which may repeat, down to a rank of each."""
-        counts = np.bincount(self.query, minlength=self.n_queries)
-        first = np.cumsum(counts) - counts
-        query = np.repeat(np.arange(len(queries)), counts[queries])
-        within = np.arange(len(query)) - np.repeat(
-            np.cumsum(counts[queries]) - counts[queries], counts[queries]
-        )
-        row = first[queries][query] + within
+        row, query = rows_of(self.query, queries, self.n_queries)
         if upto is not None:
-            kept = self.rank[row] <= upto[query]
-            row, query = row[kept], query[kept]
+            shown = self.rank[row] <= upto[query]
+            row, query = row[shown], query[shown]
         return Listing(len(queries), query, self.rank[row], self.doc[row], self.names)
 
     def marked(self, hits: Hits) -> FloatArray:

@@ -36,10 +36,10 @@ class Lookup:
         >>> Lookup.of(np.array([7, 5, 1031], np.uint64)).find(np.array([5, 6, 7, 1031, 2055], np.uint64))
         (array([0, 2, 3]), array([1, 0, 2]))
         """
-        found = cls.unless_equal(numbers)
-        if found is None:
+        lookup = cls.unless_equal(numbers)
+        if lookup is None:
             raise ValueError("Some numbers are the same.")
-        return found
+        return lookup
 
     @classmethod
     def unless_equal(cls, numbers: Hashes) -> Lookup | None:
@@ -48,7 +48,10 @@ class Lookup:
         >>> Lookup.unless_equal(np.array([7, 5, 7], np.uint64)) is None
         True
         """
-        table = np.full(1 << _bits(len(numbers)), -1, np.int32)
+        # How many bits of a number point into the table, which should fit the processor's cache.
+        n = len(numbers)
+        bits = max(10, min((_SPARE * n).bit_length(), max(_LARGE, (_FEWEST * n).bit_length())))
+        table = np.full(1 << bits, -1, np.int32)
         own, place = np.arange(len(numbers)), _last_bits(numbers, len(table))
         table[place] = own
         lost = np.flatnonzero(table[place] != own)
@@ -79,11 +82,6 @@ class Lookup:
             where[again] = self.lost[np.minimum(among, len(self.lost) - 1)]
             right[again] = self.numbers[where[again]] == sought[again]
         return (which, where) if right.all() else (which[right], where[right])
-
-
-def _bits(size: int) -> int:
-    """How many bits of a number point into the table, which should fit the processor's cache."""
-    return max(10, min((_SPARE * size).bit_length(), max(_LARGE, (_FEWEST * size).bit_length())))
 
 
 def _last_bits(numbers: Hashes, size: int) -> IntArray:

@@ -103,24 +103,24 @@ def _with_prefix(ours: Sequence[str], theirs: Sequence[str]) -> Alike | None:
             continue
         prefix, _ = prefixes.most_common(1)[0]
         present = {*long}
-        found = [name for name in short if prefix + name in present]
-        if len(found) > 1 or len(found) == len(short):
-            pair = (found[0], prefix + found[0])
-            return Alike(len(found), pair if is_ours else (pair[1], pair[0]), f"the prefix {prefix!r}")
+        matching = [name for name in short if prefix + name in present]
+        if len(matching) > 1 or len(matching) == len(short):
+            pair = (matching[0], prefix + matching[0])
+            return Alike(len(matching), pair if is_ours else (pair[1], pair[0]), f"the prefix {prefix!r}")
     return None
 
 
 def _with_ending(ours: Sequence[str], theirs: Sequence[str]) -> Alike | None:
     """One ending that all ids of one side have more than the other; with digits it numbers parts, which are other documents."""
-    found = _with_prefix(*([name[::-1] for name in names] for names in (ours, theirs)))
-    if found is None:
+    reversed_ids = _with_prefix(*([name[::-1] for name in names] for names in (ours, theirs)))
+    if reversed_ids is None:
         return None
-    one, other = (name[::-1] for name in found.pair)
+    one, other = (name[::-1] for name in reversed_ids.pair)
     ending = max(one, other, key=len)[len(min(one, other, key=len)) :]
     return (
         None
         if any(map(str.isdigit, ending))
-        else Alike(found.matching, (one, other), f"the ending {ending!r}")
+        else Alike(reversed_ids.matching, (one, other), f"the ending {ending!r}")
     )
 
 
@@ -169,7 +169,11 @@ def documents_mismatch(sample: Callable[[int], Iterable[Sampled]], none: str = "
 
     ``sample`` gives some queries; ``none`` says that no retrieved document is judged at all, if so.
     """
-    if not _may_be_alike(*_apart(sample(_GLANCE), _GLANCE)):
+    # A glance, which takes tens of microseconds and may see more than there is, tells whether a closer look is worth its time.
+    judged, retrieved = _apart(sample(_GLANCE), _GLANCE)
+    ours, theirs = ("\n".join(["", *ids, ""]) for ids in (judged, retrieved))
+    within = _are_within(judged, theirs) or _are_within(retrieved, ours)
+    if not within and _folded(ours).isdisjoint(_folded(theirs)):
         return None
     judged, retrieved = _apart(sample(_QUERIES), _QUERIES)
     similar = alike(judged, retrieved)
@@ -193,16 +197,6 @@ def _apart(sample: Iterable[Sampled], most: int) -> tuple[list[str], list[str]]:
         judged.update(dict.fromkeys(map(str, islice(gold, most))))
         retrieved.update(dict.fromkeys(map(str, islice(docs, 4 * most))))
     return [doc for doc in judged if doc not in retrieved], [doc for doc in retrieved if doc not in judged]
-
-
-def _may_be_alike(judged: Sequence[str], retrieved: Sequence[str]) -> bool:
-    """Whether a closer look is worth its time; this one takes tens of microseconds, and may find more than there is."""
-    if not judged or not retrieved:
-        return False
-    ours, theirs = ("\n".join(["", *ids, ""]) for ids in (judged, retrieved))
-    if not _folded(ours).isdisjoint(_folded(theirs)):
-        return True
-    return _are_within(judged, theirs) or _are_within(retrieved, ours)
 
 
 def _are_within(few: Sequence[str], others: str) -> bool:

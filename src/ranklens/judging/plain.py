@@ -31,6 +31,7 @@ _ZEROS.setflags(write=False)
 _NUMBERS.setflags(write=False)
 _GOLD_TYPES = (dict, set, frozenset, list, tuple)
 _RANKING_TYPES = (list, tuple)
+_applied = lru_cache(maxsize=64)(Applied)
 
 
 def judge_plain(queries: Sequence[str], golds: Sequence[Any], rankings: Sequence[Any]) -> Judged | None:
@@ -64,7 +65,11 @@ class _Read(NamedTuple):
 
 def _read(gold: Any, ranking: Any) -> _Read | None:
     table = _plain_gold(gold)
-    if table is None or type(ranking) not in _RANKING_TYPES or not _plain_ids(ranking, table):
+    if table is None or type(ranking) not in _RANKING_TYPES:
+        return None
+    # All ids are text, or all are whole numbers, and none is repeated.
+    kinds = {*map(type, ranking), *map(type, table)}
+    if not (kinds <= {str} or kinds <= {int}) or len({*ranking}) < len(ranking):
         return None
     rank = [place for place, doc in enumerate(ranking, 1) if doc in table]
     grade = [table[ranking[place - 1]] for place in rank]
@@ -96,7 +101,7 @@ def _judged(
         np.array([one.retrieved for one in read], np.int64),
         max(0.0, float(max(ideal, default=0.0))),
         _POLICY,
-        _applied(n, empty, silent),
+        _applied(queries=n, empty=empty, silent=silent),
         _NO_TIES,
     )
 
@@ -117,18 +122,7 @@ def _plain_gold(gold: Any) -> Documents | None:
     return table if len(table) == len(gold) else None
 
 
-def _plain_ids(ranking: Sequence[Any], table: Documents) -> bool:
-    """Whether all ids are text, or all are whole numbers, and none is repeated."""
-    kinds = {*map(type, ranking), *map(type, table)}
-    return (kinds <= {str} or kinds <= {int}) and len({*ranking}) == len(ranking)
-
-
 def _may_be_chunks(gold: Any, ranking: Sequence[Any]) -> bool:
     """Whether retrieved ids begin like judged ones, which is worth a warning."""
     judged = tuple(doc for doc in gold if type(doc) is str)
     return any(type(doc) is str and doc.startswith(judged) for doc in ranking)
-
-
-@lru_cache(maxsize=64)
-def _applied(queries: int, empty: int, silent: int) -> Applied:
-    return Applied(queries=queries, empty=empty, silent=silent)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.judging.averaged_ties import spread_ties
-from ranklens.judging.hits import Hits
+from ranklens.judging.hits import Hits, spread_ties
 from ranklens.judging.judged import Judged
 
 if TYPE_CHECKING:

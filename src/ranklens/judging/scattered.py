@@ -1,31 +1,64 @@
-"""Rows that are not grouped by query: sorted, and ranked a share of the queries at a time."""
+"""One walk through the tables of a run; and rows that are not grouped by query: sorted, and ranked a share of the queries at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
 from ranklens.arrays import IntArray
 from ranklens.data.files.output import naming
-from ranklens.data.files.streams import ahead
+from ranklens.data.files.streams import TableStream, ahead
 from ranklens.data.files.temporary import temporary_folder
 from ranklens.judging.segments import Gold, Part, Ranked, rank
-from ranklens.judging.walk import Tables, Walk, each, example
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
     import polars as pl
 
+T = TypeVar("T")
+Tables: TypeAlias = "TableStream | Iterable[pl.DataFrame]"
 _IN_MEMORY = 1 << 29  # bytes of the run; what is more waits in temporary files
 _SHARES = 64
 _SMALL = 1 << 16  # numbers that 16 bits hold
 _LOOKED_AT = 1 << 12  # rows that nearly always tell whether equal queries are neighbours
 _TOGETHER = 1 << 16  # rows, of several shares if these are small, that are ranked at a time
+
+
+@dataclass
+class Walk:
+    """The judged documents, the queries that nobody judged, and a query with a document, for messages."""
+
+    parts: list[Part] = field(default_factory=list)
+    example: tuple[str, str] = ("", "")
+    _unjudged: list[pl.Series] = field(default_factory=list)
+
+    def see(self, example: tuple[str, str], unjudged: pl.Series) -> None:
+        self.example = self.example if self.example != ("", "") else example
+        if len(unjudged):
+            self._unjudged.append(unjudged)
+
+    def unjudged(self) -> pl.Series:
+        """Each query once, in the order of the run."""
+        import polars as pl
+
+        return pl.concat([pl.Series(dtype=pl.String), *self._unjudged]).unique(maintain_order=True)
+
+
+def each(run: Tables, function: Callable[[pl.DataFrame], T]) -> Iterator[T]:
+    """What the function makes of each table, in one chunk: picking rows from several takes many times as long."""
+    if isinstance(run, TableStream):
+        return run.map(lambda table: function(table.rechunk()))
+    return (function(table.rechunk()) for table in run)
+
+
+def example(table: pl.DataFrame) -> tuple[str, str]:
+    """The first query and document."""
+    return (table["query"][0], table["doc"][0]) if len(table) else ("", "")
 
 
 def scattered(run: Tables, gold: Gold, policy: Policy) -> Walk:
@@ -42,7 +75,7 @@ def rank_parted(tables: Iterable[Parted], gold: Gold, policy: Policy) -> Walk:
         for rows in tables:
             walk.see(rows.example, rows.unjudged)
             held.append(rows)
-            size += _size(rows.table)
+            size += rows.bytes
             if size > _IN_MEMORY:
                 _spill(held, folder, spills)
                 held, size, spills = [], 0.0, spills + 1
@@ -52,17 +85,6 @@ def rank_parted(tables: Iterable[Parted], gold: Gold, policy: Policy) -> Walk:
         for parts in ahead(partial(_rank_shares, some, held, folder, gold, policy) for some in shares):
             walk.parts += parts
     return walk
-
-
-def _size(table: pl.DataFrame) -> int:
-    """The bytes of its rows with their places: an id takes 16, which hold up to 12 letters. The engine's own estimate counts letters alone.
-
-    >>> import polars as pl
-    >>> [_size(pl.DataFrame({"q": pl.Series([0], dtype=pl.Int32), "doc": [doc], "score": [1.0]})) for doc in ("a", "a" * 100)]
-    [32, 132]
-    """
-    letters = int(table["doc"].estimated_size())
-    return len(table) * (4 + 4 + 8 + 16) + (letters if letters > 12 * len(table) else 0)
 
 
 @dataclass(frozen=True)
@@ -77,6 +99,13 @@ class Parted:
     ends: Sequence[int]
     unjudged: pl.Series
     example: tuple[str, str]
+
+    @property
+    def bytes(self) -> int:
+        """What the rows take with their places: the engine's own estimate counts the letters of ids alone, not the 16 bytes of each."""
+        letters = int(self.table["doc"].estimated_size())
+        rows = len(self.table)
+        return rows * (4 + 4 + 8 + 16) + (letters if letters > 12 * rows else 0)
 
     @classmethod
     def of(cls, table: pl.DataFrame, gold: Gold) -> Parted:

@@ -85,15 +85,16 @@ class Gold:
     def codes(self, queries: pl.Series) -> IntArray:
         """The number of each query; -1 for those that are not judged."""
         names, seed, lookup = self._names
-        found = np.full(len(queries), -1)
+        codes = np.full(len(queries), -1)
         for start in range(0, len(queries), _AT_ONCE):
             some = queries.slice(start, _AT_ONCE)
             which, where = lookup.find(some.hash(seed).to_numpy())
-            same = (_picked(some, which) == names[where]).to_numpy()
+            picked = some if len(which) == len(some) else some[which]  # by row, ascending: all need no copy
+            same = (picked == names[where]).to_numpy()
             if not same.all():
                 which, where = which[same], where[same]
-            found[start + which] = where
-        return found
+            codes[start + which] = where
+        return codes
 
 
 def _as_bytes(column: pl.Series) -> Grades:
@@ -101,34 +102,23 @@ def _as_bytes(column: pl.Series) -> Grades:
     lowest, highest = column.min(), column.max()
     if lowest is None or lowest < 0 or highest > 255:  # type: ignore[operator]
         return column.to_numpy()
-    found = np.empty(len(column), np.uint8)
+    whole = np.empty(len(column), np.uint8)
     for start in range(0, len(column), _HASHED):
         some = column.slice(start, _HASHED).to_numpy()
-        found[start : start + _HASHED] = some
-        if not np.array_equal(found[start : start + _HASHED], some):
+        whole[start : start + _HASHED] = some
+        if not np.array_equal(whole[start : start + _HASHED], some):
             return column.to_numpy()
-    return found
-
-
-def _picked(values: pl.Series, rows: IntArray) -> pl.Series:
-    """Some of the values, by ascending row; not copied where these are all of them."""
-    return values if len(rows) == len(values) else values[rows]
+    return whole
 
 
 def hashes_of(docs: pl.Series, seed: int = 0) -> Hashes:
     """A slice at a time, because the table engine keeps the memory of a long column when it is done with it."""
     if len(docs) <= _HASHED:
         return docs.hash(seed).to_numpy()
-    found = np.empty(len(docs), np.uint64)
+    hashes = np.empty(len(docs), np.uint64)
     for start in range(0, len(docs), _HASHED):
-        found[start : start + _HASHED] = docs.slice(start, _HASHED).hash(seed).to_numpy()
-    return found
-
-
-def _salt(size: int, attempt: int = 0) -> Hashes:
-    """A number for each of so many rankings that makes its documents differ from those of others."""
-    factor = np.uint64(0x9E3779B97F4A7C15 + 2 * attempt)
-    return np.arange(1, size + 1, dtype=np.uint64) * factor
+        hashes[start : start + _HASHED] = docs.slice(start, _HASHED).hash(seed).to_numpy()
+    return hashes
 
 
 @dataclass(frozen=True)
@@ -184,17 +174,15 @@ class Ranked:
         return not rises.any()
 
     def split(self, most: int, weights: IntArray) -> Iterator[Ranked]:
-        """Whole rankings that weigh about so much in all at a time; each has a weight."""
+        """Whole rankings, together about ``most`` by weight."""
         if not len(weights):
             yield self
         ends, weighed, first = np.cumsum(self.lengths), np.cumsum(weights), 0
         while first < len(weights):
             before = int(weighed[first - 1]) if first else 0
             last = max(int(np.searchsorted(weighed, before + most)), first + 1)
-            rows, some = (
-                slice(int(ends[first] - self.lengths[first]), int(ends[last - 1])),
-                slice(first, last),
-            )
+            rows = slice(int(ends[first] - self.lengths[first]), int(ends[last - 1]))
+            some = slice(first, last)
             yield Ranked(self.docs[rows], self.seed, self.scores[rows], self.codes[some], self.lengths[some])
             first = last
 
@@ -204,9 +192,9 @@ class Ranked:
 
         segment = np.repeat(np.arange(len(self.codes)), self.lengths)[rows]
         lengths = np.bincount(segment, minlength=len(self.codes))
-        kept = lengths > 0
+        filled = lengths > 0
         docs = self.docs.filter(pl.Series(rows))
-        return Ranked(docs, self.seed, self.scores[rows], self.codes[kept], lengths[kept])
+        return Ranked(docs, self.seed, self.scores[rows], self.codes[filled], lengths[filled])
 
 
 def rank(ranked: Ranked, gold: Gold, policy: Policy) -> list[Part]:
@@ -221,7 +209,11 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
         ranked = replace(ranked, scores=nan_last(ranked.scores))
     ranked, repeated, first = _without_duplicates(ranked, gold.queries)
     if has_nan and policy.nan == "error":
-        _refuse_nan(ranked, gold.queries)
+        for nan in np.flatnonzero(np.isneginf(ranked.scores))[
+            :1
+        ].tolist():  # what nan_last makes of NaN alone
+            query = gold.queries[ranked.codes[np.searchsorted(ranked.starts, nan, side="right") - 1]]
+            raise not_a_number("run", "score", query, ranked.docs[nan], float("nan"))
     row, segment, grade = _judged_rows(ranked, gold)
     above, same = _places(ranked, row, segment)
     place, tied = above + 1, bool((same > 1).any())
@@ -235,21 +227,11 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
             above, same = above[order], same[order]
     start, size = (above + 1, same) if tied else (None, None)
     query = ranked.codes[segment]
-    lacking = lacking_most(segment, gold.counts[ranked.codes], ranked.lengths, _SAMPLED)
-    sample = [
-        (
-            int(ranked.codes[one]),
-            ranked.docs.slice(int(ranked.starts[one]), min(int(ranked.lengths[one]), _FIRST)).to_list(),
-        )
-        for one in lacking
-    ]
+    sample = []
+    for one in lacking_most(segment, gold.counts[ranked.codes], ranked.lengths, _SAMPLED):
+        docs = ranked.docs.slice(int(ranked.starts[one]), min(int(ranked.lengths[one]), _FIRST))
+        sample.append((int(ranked.codes[one]), docs.to_list()))
     return Part(ranked.codes, ranked.lengths, query, place, grade, start, size, repeated, first, sample)
-
-
-def _refuse_nan(ranked: Ranked, queries: Sequence[str]) -> None:
-    for row in np.flatnonzero(np.isneginf(ranked.scores))[:1].tolist():  # what nan_last makes of NaN alone
-        segment = np.searchsorted(ranked.starts, row, side="right") - 1
-        raise not_a_number("run", "score", queries[ranked.codes[segment]], ranked.docs[row], float("nan"))
 
 
 def _without_duplicates(ranked: Ranked, queries: Sequence[str]) -> tuple[Ranked, int, Place | None]:
@@ -279,28 +261,21 @@ def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
     (False, True)
     """
     starts = np.cumsum(lengths) - lengths
-    for length in np.unique(
-        lengths[lengths > 1]
-    ).tolist():  # many short rows are sorted faster than a long one
+    for length in np.unique(lengths[lengths > 1]).tolist():  # many short rows sort faster than a long one
         alike = starts[lengths == length]
         at_once = max(_HASHED // length, 1)
         for first in (alike[i : i + at_once] for i in range(0, len(alike), at_once)):
             # Half of each hash sorts twice as fast; where two are the same, the whole hashes decide.
-            rows = np.sort(_rectangle(hashes, first, length).astype(np.uint32), axis=1)
+            start, stop = int(first[0]), int(first[-1]) + length
+            if stop - start == len(first) * length:  # these follow one another, and need not be copied
+                whole = hashes[start:stop].reshape(-1, length)
+            else:
+                whole = hashes[first[:, None] + np.arange(length)]
+            rows = np.sort(whole.astype(np.uint32), axis=1)
             suspects = first[(rows[:, 1:] == rows[:, :-1]).any(axis=1)].tolist()
             if any(_has_equal(hashes[start : start + length]) for start in suspects):
                 return True
     return False
-
-
-def _rectangle(hashes: Hashes, first: IntArray, length: int) -> Hashes:
-    """Rankings of the same length as rows; not copied where they follow one another."""
-    start, stop = int(first[0]), int(first[-1]) + length
-    follow = stop - start == len(first) * length
-    rows: Hashes = (
-        hashes[start:stop].reshape(-1, length) if follow else hashes[first[:, None] + np.arange(length)]
-    )
-    return rows
 
 
 def _has_equal(values: npt.NDArray[Any]) -> bool:
@@ -314,7 +289,11 @@ def _judged_rows(ranked: Ranked, gold: Gold) -> tuple[IntArray, IntArray, Grades
     Only the judgments of these queries are looked at: however many there are in all, these fit the processor's cache.
     """
     judgment, owner = gold.of_queries(ranked.codes)
-    salt, lookup = _by_key(gold.hashes[judgment], owner, len(ranked.codes))
+    hashes, number = gold.hashes[judgment], np.arange(1, len(ranked.codes) + 1, dtype=np.uint64)
+    # One salt per ranking, so that equal documents of different queries hash differently; another one if any two collide.
+    salts = (number * np.uint64(0x9E3779B97F4A7C15 + 2 * attempt) for attempt in count())
+    lookups = ((salt, Lookup.unless_equal(hashes ^ salt[owner])) for salt in salts)
+    salt, lookup = next((salt, lookup) for salt, lookup in lookups if lookup is not None)
     row, place = lookup.find(ranked.hashes ^ np.repeat(salt, ranked.lengths))
     judgment, segment = judgment[place], owner[place]
     # The hashes are the same; the ids decide.
@@ -322,13 +301,6 @@ def _judged_rows(ranked: Ranked, gold: Gold) -> tuple[IntArray, IntArray, Grades
     if not same.all():
         row, judgment, segment = row[same], judgment[same], segment[same]
     return row, segment, gold.grades[judgment]
-
-
-def _by_key(hashes: Hashes, owner: IntArray, rankings: int) -> tuple[Hashes, Lookup]:
-    """A salt for each ranking that gives each judgment its own key; and where the keys are."""
-    salts = (_salt(rankings, attempt) for attempt in count())
-    found = ((salt, Lookup.unless_equal(hashes ^ salt[owner])) for salt in salts)
-    return next((salt, lookup) for salt, lookup in found if lookup is not None)
 
 
 def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray, IntArray]:
@@ -357,8 +329,11 @@ def _places_in_ties(
 
     tied = np.flatnonzero(same > 1)
     where, sizes = segment[tied], same[tied]
-    if ranked.is_best_first:
-        rows, group = _neighbours(ranked.starts[where] + above[tied], sizes)
+    if ranked.is_best_first:  # the documents of a tie group follow one another
+        first, once = np.unique(ranked.starts[where] + above[tied], return_index=True)
+        sizes = sizes[once]
+        group = np.repeat(np.arange(len(first)), sizes)
+        rows = np.arange(len(group)) + (first - (np.cumsum(sizes) - sizes))[group]
     else:
         rows, group = _scattered(ranked, row[tied], where, sizes)
     frame = pl.DataFrame({"row": rows, "group": group, "doc": ranked.docs[rows]})
@@ -372,18 +347,10 @@ def _places_in_ties(
     return out
 
 
-def _neighbours(first: IntArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
-    """The rows of tie groups that begin at these rows, each group once, and the number of each row's group."""
-    first, once = np.unique(first, return_index=True)
-    sizes = sizes[once]
-    group = np.repeat(np.arange(len(first)), sizes)
-    return np.arange(len(group)) + (first - (np.cumsum(sizes) - sizes))[group], group
-
-
 def _scattered(
     ranked: Ranked, row: IntArray, segment: IntArray, sizes: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """The same where rankings are in any order: each group is looked for in its ranking."""
+    """The rows of tie groups of rankings in any order, each group once, and the number of each row's group."""
     keys = np.stack([segment, ranked.scores[row]])
     _, once = np.unique(keys, axis=1, return_index=True)
     members = []

@@ -22,10 +22,9 @@ from ranklens.judging.grouped import in_order
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import best_of_each, check_duplicates, not_a_number
 from ranklens.judging.prepared import index_of
-from ranklens.judging.scattered import scattered
+from ranklens.judging.scattered import Tables, scattered
 from ranklens.judging.segments import Gold, Part
 from ranklens.judging.standing import Sampled, Standings, check_unjudged
-from ranklens.judging.walk import Tables
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -87,15 +86,22 @@ def _tie_groups(parts: Sequence[Part], rank: IntArray) -> tuple[IntArray, IntArr
 
 def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
     """The index of all judgments, and how many repeated documents it lacks; kept where judgments are prepared."""
+    import polars as pl
+
     index = index_of(qrels)
     if index is not None and index.for_tables is not None:
         return index.for_tables, 0
     judged = qrels.judged if index is None else index.source
-    queries, table, repeated = (
-        _judgments_of_dicts(judged, policy)
-        if isinstance(judged, Mapping)
-        else (*_judgments_of_table(judged), 0)
-    )
+    repeated = 0
+    if isinstance(judged, Mapping):
+        queries, table, repeated = _judgments_of_dicts(judged, policy)
+    else:
+        refuse_infinite_grades(judged)
+        names, number, lengths = numbered(judged["query"])
+        queries = names.to_list()
+        table = judged.select(pl.Series("q", np.repeat(number, lengths)), "doc", "grade")
+        if (number[1:] < number[:-1]).any():
+            table = table.sort("q", maintain_order=True)
     gold = Gold.hashed(queries, table)
     if gold is None:
         table, dropped = _highest_grades(queries, table, policy)
@@ -123,17 +129,14 @@ def _judgments_of_dicts(qrels: Dicts, policy: Policy) -> tuple[list[str], pl.Dat
     return queries, pl.DataFrame(columns, schema=schema), given.duplicates
 
 
-def _judgments_of_table(table: pl.DataFrame) -> tuple[list[str], pl.DataFrame]:
+def refuse_infinite_grades(table: pl.DataFrame) -> None:
+    """Raise for the first grade that is missing, NaN or infinite."""
     import polars as pl
 
     wrong = table.filter(~pl.col("grade").is_finite() | pl.col("grade").is_null())
     if len(wrong):
-        query, doc, grade = wrong.row(0)
-        raise not_a_number("qrels", "grade", query, doc, grade)
-    queries, number, lengths = numbered(table["query"])
-    found = table.select(pl.Series("q", np.repeat(number, lengths)), "doc", "grade")
-    in_order = (number[1:] >= number[:-1]).all()
-    return queries.to_list(), found if in_order else found.sort("q", maintain_order=True)
+        row = wrong.row(0, named=True)
+        raise not_a_number("qrels", "grade", row["query"], row["doc"], row["grade"])
 
 
 def numbered(column: pl.Series) -> tuple[pl.Series, IntArray, IntArray]:
@@ -151,8 +154,8 @@ def numbered(column: pl.Series) -> tuple[pl.Series, IntArray, IntArray]:
     if values.n_unique() < len(values):
         values = values.unique(maintain_order=True)
         codes = pl.DataFrame({"value": values}).with_row_index("number")
-        found = runs.join(codes, on="value", how="left", maintain_order="left")["number"]
-        number = found.to_numpy().astype(np.int64)
+        numbers = runs.join(codes, on="value", how="left", maintain_order="left")["number"]
+        number = numbers.to_numpy().astype(np.int64)
     return values, number, runs["len"].to_numpy().astype(np.int64)
 
 
@@ -161,7 +164,7 @@ def _highest_grades(queries: list[str], table: pl.DataFrame, policy: Policy) -> 
     repeated = table.filter(table.select("q", "doc").is_duplicated())
     if not len(repeated):
         return table, 0
-    kept = best_of_each(table, ["q", "doc"], "grade").sort("q", maintain_order=True)
-    dropped = len(table) - len(kept)
+    distinct = best_of_each(table, ["q", "doc"], "grade").sort("q", maintain_order=True)
+    dropped = len(table) - len(distinct)
     check_duplicates("qrels", dropped, mappings.Place(repeated["doc"][0], queries[repeated["q"][0]]), policy)
-    return kept, dropped
+    return distinct, dropped

@@ -9,9 +9,8 @@ import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import MeasureError
-from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.details import Details, Labels
-from ranklens.judging.hits import Hits
+from ranklens.judging.hits import Hits, spread_ties
 from ranklens.judging.judged import Judged
 
 if TYPE_CHECKING:
@@ -73,26 +72,22 @@ class Diverse(Richer):
 
     def hits(self, k: int | None, rel: float) -> Hits:
         """The relevant documents in the top k, by subtopic and rank."""
-        found: Hits = self.details.once(("intent hits", k), lambda: self.details.hits(self.labels, k))
-        return found.relevant(rel)
+        return self.details.once(("intent hits", k), lambda: self.details.hits(self.labels, k)).relevant(rel)
 
     @property
     def intents(self) -> Judged:
         """Each subtopic of each query as if it were a query of its own."""
-        found: Judged = self.details.once("intents", self._intents)
-        return found
+        return self.details.once("intents", self._intents)
 
     def _intents(self) -> Judged:
         labels = self.labels
-        order = np.lexsort((-labels.grade, labels.label))
         hits, further = self.details.hits(labels).one_a_rank()
-        ideal = Hits(labels.label[order], labels.label[order], labels.grade[order], len(labels))
         return replace(
             self.judged,
             queries=[self.judged.queries[q] for q in labels.query.tolist()],
             hits=hits,
             further=further,
-            ideal=replace(ideal, rank=ideal.ordinal()),
+            ideal=_best_first(labels.label, labels.grade, len(labels)),
             retrieved=self.judged.retrieved[labels.query],
             ties=None,
             details=None,
@@ -102,14 +97,20 @@ class Diverse(Richer):
     @property
     def overall(self) -> Judged:
         """The queries with the global gain of each document in place of its grade: its grades weighted by the subtopics' probability."""
-        found: Judged = self.details.once("overall", self._overall)
-        return found
+        return self.details.once("overall", self._overall)
 
     def _overall(self) -> Judged:
         labels, details = self.labels, self.details
         worth = labels.weight[labels.label] * np.maximum(labels.grade, 0)
         gain = np.bincount(labels.doc, worth, len(details.query)).astype(np.float64, copy=False)
-        hits, further = _hits(details, gain).one_a_rank()
+        row = np.flatnonzero(details.rank > 0)
+        query, rank, n = details.query[row], details.rank[row], details.n_queries
+        if details.averaged:
+            retrieved = spread_ties(query, details.start[row], details.size[row], gain[row], n)
+        else:
+            order = np.lexsort((rank, query))
+            retrieved = Hits(query[order], rank[order], gain[row[order]], n)
+        hits, further = retrieved.top(details.depth).one_a_rank()
         return replace(
             self.judged,
             hits=hits,
@@ -129,13 +130,13 @@ class Navigational(Diverse):
 
     @classmethod
     def of(cls, judged: Judged, name: str) -> Self:
-        found = super().of(judged, name)
-        if found.labels.navigational is None:
+        diverse = super().of(judged, name)
+        if diverse.labels.navigational is None:
             raise MeasureError(
                 f"{name} needs to know which subtopics one document satisfies: pass "
                 "Judgments(subtopics=…, navigational={query: {subtopics}})."
             )
-        return found
+        return diverse
 
     @property
     def navigational(self) -> BoolArray:
@@ -143,18 +144,6 @@ class Navigational(Diverse):
         kinds = self.labels.navigational
         assert kinds is not None
         return kinds
-
-
-def _hits(details: Details, grade: FloatArray) -> Hits:
-    """The retrieved documents with these grades, by query and rank."""
-    row = np.flatnonzero(details.rank > 0)
-    if details.averaged:
-        found = spread_ties(
-            details.query[row], details.start[row], details.size[row], grade[row], details.n_queries
-        )
-        return found.top(details.depth)
-    row = row[np.lexsort((details.rank[row], details.query[row]))]
-    return Hits(details.query[row], details.rank[row], grade[row], details.n_queries).top(details.depth)
 
 
 def _best_first(query: IntArray, grade: FloatArray, n: int) -> Hits:
@@ -206,16 +195,18 @@ class Evidential(Richer):
     def collapsed(self) -> Judged:
         """Complete evidence sets in a ranking where a set, complete or not, takes one rank in total: that of its last retrieved member."""
         last = self._last
-        found = np.flatnonzero(last)
-        found = found[np.lexsort((last[found], self.query[found]))]  # of equal ranks, the first set first
-        query, width = self.query[found], int(last.max(initial=0)) + 1
-        sets_above = np.arange(len(found)) - np.searchsorted(query, query)
+        retrieved_sets = np.flatnonzero(last)
+        retrieved_sets = retrieved_sets[
+            np.lexsort((last[retrieved_sets], self.query[retrieved_sets]))
+        ]  # of equal ranks, the first set first
+        query, width = self.query[retrieved_sets], int(last.max(initial=0)) + 1
+        sets_above = np.arange(len(retrieved_sets)) - np.searchsorted(query, query)
         members = np.unique(self.query[self.member] * width + self.rank)
-        members_above = np.searchsorted(members, query * width + last[found]) - np.searchsorted(
+        members_above = np.searchsorted(members, query * width + last[retrieved_sets]) - np.searchsorted(
             members, query * width
         )
         rank = np.zeros_like(last)
-        rank[found] = last[found] - members_above + sets_above
+        rank[retrieved_sets] = last[retrieved_sets] - members_above + sets_above
         n = len(self.judged)
         retrieved = (
             self.judged.retrieved
@@ -366,8 +357,8 @@ class Stratified(Richer):
 def _retrieved(details: Details, doc: IntArray) -> tuple[Hits, IntArray]:
     """Those of these documents that were retrieved, by query and rank; and their places in ``doc``."""
     rank = details.rank[doc]
-    found = np.flatnonzero((rank > 0) & (rank <= (details.depth or np.inf)))
-    order = found[np.lexsort((rank[found], details.query[doc[found]]))]
+    hits = np.flatnonzero((rank > 0) & (rank <= (details.depth or np.inf)))
+    order = hits[np.lexsort((rank[hits], details.query[doc[hits]]))]
     row = doc[order]
     return Hits(details.query[row], details.rank[row], details.grade[row], details.n_queries), order
 
@@ -402,9 +393,15 @@ class Surveyed(Richer):
         place = {query: i for i, query in enumerate(dict.fromkeys(judged.queries))}
         whole = listing(qrels, run, judged.policy, list(place))
         # The same query may be there several times, down to different ranks.
-        found = whole.take(np.array([place[query] for query in judged.queries], np.int64), judged.retrieved)
+        listing_of_queries = whole.take(
+            np.array([place[query] for query in judged.queries], np.int64), judged.retrieved
+        )
         known = {*judgments(qrels)["doc"].to_list()}
-        return cls(judged, found, np.array([doc in known for doc in found.names], dtype=bool))
+        return cls(
+            judged,
+            listing_of_queries,
+            np.array([doc in known for doc in listing_of_queries.names], dtype=bool),
+        )
 
 
 @dataclass(frozen=True)
@@ -430,12 +427,12 @@ class Described(Richer):
 
     def values(self, key: str) -> list[Any]:
         """A property of each document of the listing, by the document's place among its names; None if it is not known."""
-        found = [self.documents.get(name, {}).get(key) for name in self.listing.names]
-        if all(value is None for value in found) and found:
+        values = [self.documents.get(name, {}).get(key) for name in self.listing.names]
+        if all(value is None for value in values) and values:
             raise MeasureError(
                 f"{self.name} needs the property {key!r} of documents; none of those retrieved has it."
             )
-        return found
+        return values
 
 
 @dataclass(frozen=True)

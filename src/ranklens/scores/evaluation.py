@@ -25,9 +25,9 @@ from ranklens.errors import (
     warn,
 )
 from ranklens.judging.assembly import judge, judge_given
+from ranklens.judging.dicts import turn
 from ranklens.judging.inputs import Sources
 from ranklens.judging.judged import BLOCK, Judged
-from ranklens.judging.turns import turn
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.policy import make_policy
 from ranklens.scores import Scores, Values

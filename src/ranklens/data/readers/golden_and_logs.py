@@ -87,6 +87,12 @@ class Entry:
     cost: float | None = None
     tokens: float | None = None
 
+    def abstains(self, below: float | None) -> bool:
+        """Whether nothing was retrieved, or nothing that scores at least ``below``."""
+        if below is None or not self.ids:
+            return not self.ids
+        return self.scores is not None and all(score is not None and score < below for score in self.scores)
+
 
 class Log(Rankings):
     """A run ``{query: [documents, best first]}`` that also knows what failed and what each question took.

@@ -121,17 +121,6 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         return self.table is not None or self._subtopics is not None
 
     @property
-    def only_subtopics(self) -> bool:
-        """Whether grades follow from subtopics, and no other document is known for anything."""
-        others = (self.evidence, self.preferences)
-        return (
-            isinstance(self.subtopics, Mapping)
-            and not self.has_grades
-            and not self.junk
-            and others == (None, None)
-        )
-
-    @property
     def grades(self) -> dict[Any, dict[Any, float]]:
         """The grade of each document of each query: as given, else what follows from subtopics and evidence."""
         if self._grades is None:
