@@ -493,8 +493,8 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
         grades_found: list[Any] = []
         for first in range(0, len(rankings), step):
             tables = chunk.golds[first : first + step]
-            if nearby:
-                _ = [*map(list, tables)]
+            for table in tables if nearby else ():
+                list(table)
             grades_found += _look_up(tables, rankings[first : first + step])
         answers = _as_array(grades_found)
         hit = (answers == answers).nonzero()[0]  # noqa: PLR0124  not NaN
