@@ -19,7 +19,8 @@ import ranklens as rl
 from ranklens.cli.main import main
 from ranklens.data.files import formats, trec
 from ranklens.data.files.rows import read_rows
-from ranklens.data.files.sources import most_unpacked, open_source
+from ranklens.data.files.sources import open_source
+from ranklens.data.files.zst import most_unpacked
 from ranklens.errors import InputError
 
 BOM = b"\xef\xbb\xbf"

@@ -478,7 +478,7 @@ def test_hashes_of_slices_are_those_of_the_whole(monkeypatch):
 @pytest.mark.parametrize("grades", [[0, 1, 255], [0, 1, 256], [-1, 2], [0.5, 1], []])
 def test_grades_are_kept_whatever_holds_them(grades, monkeypatch):
     monkeypatch.setattr(segments, "_HASHED", 2)
-    found = segments._as_bytes(pl.Series(grades, dtype=pl.Float64))
+    found = segments.as_bytes(pl.Series(grades, dtype=pl.Float64))
     assert found.tolist() == grades
     assert (found.dtype == np.uint8) == (grades == [0, 1, 255])
 

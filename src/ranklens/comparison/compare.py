@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from ranklens.data.matching.rules import Matching
     from ranklens.data.qrels import Qrels
-    from ranklens.data.readers.golden_and_logs import Entry
+    from ranklens.data.readers.rankings import Entry
     from ranklens.metrics import Measure
     from ranklens.policy import Policy
     from ranklens.stats import Clusters

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from ranklens.data.readers import judgments
 from ranklens.data.readers.judgments import Judgments
 from ranklens.data.readers.names import USUAL, Names
+from ranklens.data.readers.rankings import Golden
 
 if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.data.files.sources import PathLike
-    from ranklens.data.readers.golden_and_logs import Golden, Question
+    from ranklens.data.readers.rankings import Question
 
 # Ids are whatever users call queries and documents; a Mapping is invariant in its keys, so no narrower type would take a dict of them.
 Id: TypeAlias = Any
@@ -55,8 +56,6 @@ class Qrels:
         """From judgments that are read, with all that they know."""
         if type(judged) is dict:  # which knows nothing else
             return cls(judged)
-        from ranklens.data.readers.golden_and_logs import Golden
-
         return cls(judged, judged if isinstance(judged, Golden) else None)
 
     @property
@@ -132,10 +131,10 @@ def read_qrels(
     from ranklens.data.files import formats, recognition
 
     place, kind = recognition.locate(source, format, "qrels")
-    found = formats.judgments_in(place, kind, names)
+    read = formats.judgments_in(place, kind, names)
     if kind == "svmlight":
-        return Qrels(found, scored=Scored(str(source), found))
-    return Qrels.of(judgments.enriched(found) if type(found) is dict else found)
+        return Qrels(read, scored=Scored(str(source), read))
+    return Qrels.of(judgments.enriched(read) if type(read) is dict else read)
 
 
 def with_intents(qrels: Qrels, path: PathLike) -> Qrels:

@@ -14,6 +14,7 @@ from ranklens.data.qrels import Dicts, Qrels, Scored, texts_beside
 from ranklens.data.readers import objects
 from ranklens.data.readers.names import USUAL, Names
 from ranklens.data.readers.objects import is_path
+from ranklens.data.readers.rankings import Log, Rankings
 from ranklens.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from ranklens.data.files.sources import PathLike
     from ranklens.data.files.streams import TableStream
-    from ranklens.data.readers.golden_and_logs import Entry, Log
-    from ranklens.data.readers.rankings import Further
+    from ranklens.data.readers.rankings import Entry, Further
 
     Rows: TypeAlias = "pl.DataFrame | TableStream"  # query, doc, score
 
@@ -42,9 +42,8 @@ class Run:
     """
 
     rankings: Dicts | Rows
-    further: Further = field(
-        default_factory=dict
-    )  # passages that items hold besides those they are listed under
+    # Passages that items hold besides those they are listed under.
+    further: Further = field(default_factory=dict)
     log: Log | None = None  # that the rankings came from, under the ids of its golden set
 
     @classmethod
@@ -52,10 +51,7 @@ class Run:
         """From rankings that are read, with all that they know."""
         if type(rankings) is dict or not isinstance(rankings, Mapping):  # which know nothing else
             return cls(rankings)
-        from ranklens.data.readers.golden_and_logs import Log
-        from ranklens.data.readers.rankings import NOTHING_FURTHER, Rankings
-
-        further = rankings.further if isinstance(rankings, Rankings) else NOTHING_FURTHER
+        further = rankings.further if isinstance(rankings, Rankings) else {}
         return cls(rankings, further, rankings if isinstance(rankings, Log) else None)
 
     @cached_property
@@ -241,17 +237,22 @@ def read_run(value: object, qrels: Qrels, names: Names = USUAL, *, ranks: bool =
 
 
 def _run(rankings: object, qrels: Qrels, *, ranks: bool) -> Run:
-    from ranklens.data.readers.golden_and_logs import Log, join
+    from ranklens.data.files.streams import TableStream
 
     if isinstance(rankings, Log) and qrels.golden is not None:
+        from ranklens.data.readers.golden_and_logs import join
+
         rankings = join(qrels.golden, rankings)
-    if isinstance(rankings, Mapping):
+    if isinstance(rankings, (Mapping, TableStream)):
         return Run.of(rankings)
     if isinstance(rankings, (list, tuple)) and rankings and all(map(is_path, rankings)):
         raise InputError(
             f"run is a list of {words.counted(len(rankings), 'path')}; compare them with ranklens.compare(qrels, […]), or pass one of them."
         )
-    return Run(_rows(rankings, ranks=ranks))
+    objects.check_kind("run", rankings)
+    from ranklens.data.files import pieces
+
+    return Run(pieces.rows_of(rankings, ranks=ranks))
 
 
 def opened_run(value: object, qrels: Qrels, names: Names = USUAL, format: str | None = None) -> object:  # noqa: A002
@@ -267,14 +268,3 @@ def opened_run(value: object, qrels: Qrels, names: Names = USUAL, format: str | 
         if svmlight.are_scores(value):
             return svmlight.with_scores(value, qrels.scored.lines, qrels.scored.name)
     return objects.as_records(value, names, "log")
-
-
-def _rows(rankings: object, *, ranks: bool) -> Rows:
-    from ranklens.data.files.streams import TableStream
-
-    if isinstance(rankings, TableStream):
-        return rankings
-    objects.check_kind("run", rankings)
-    from ranklens.data.files import pieces
-
-    return pieces.rows_of(rankings, ranks=ranks)

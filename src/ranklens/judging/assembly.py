@@ -253,7 +253,7 @@ def assemble(
         policy.max_grade or ideal.highest,
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
-        _tie_groups(standings) if standings.may_tie else _NO_TIES,
+        TieGroups.of(standings.query, standings.start, standings.size) if standings.may_tie else _NO_TIES,
         details,
         questions=known.questions,
         _prepared=(ideal.hits, ideal.kept),
@@ -276,7 +276,10 @@ def _complain(applied: Applied, standings: Standings, policy: Policy, known: Fac
     else:
         may_be_odd = not standings.explained and len(standings.gold) > 0
         answered = int(np.count_nonzero(standings.retrieved))
-        if odd is None and may_be_odd and _lacks_many(standings, answered):
+        idle = answered - int(np.count_nonzero(np.bincount(standings.query)))
+        # So many judged documents were missed that their ids may not match: all of many queries, or any of the few in a golden set.
+        lacks_any = len(standings.query) < len(standings.gold) <= _FEW_JUDGED * len(standings.queries)
+        if odd is None and may_be_odd and answered and (lacks_any or 10 * idle >= answered):
             none = "" if len(standings.query) else none_is_judged(*standings.examples[1:], hint="")
             odd = documents_mismatch(standings.sample, none)
         if odd is not None:
@@ -284,15 +287,6 @@ def _complain(applied: Applied, standings: Standings, policy: Policy, known: Fac
         elif may_be_odd and not len(standings.query) and answered >= known.telling:
             warn(none_is_judged(*standings.examples[1:]))
     return odd
-
-
-def _lacks_many(standings: Standings, answered: int) -> bool:
-    """Whether judged documents were missed so that their ids may not match: all of many queries, or any of the few in a golden set."""
-    idle = answered - int(np.count_nonzero(np.bincount(standings.query)))
-    few = len(standings.gold) <= _FEW_JUDGED * len(standings.queries) and len(standings.query) < len(
-        standings.gold
-    )
-    return answered > 0 and (few or 10 * idle >= answered)
 
 
 def _mismatch(standings: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
@@ -340,20 +334,7 @@ def _hits(standings: Standings, policy: Policy) -> Hits:
     place += standings.rank
     if (place[1:] > place[:-1]).all():
         return Hits(query, standings.rank, grade, n)
-    order = in_order(place, int(standings.retrieved.sum()))
-    return Hits(query[order], standings.rank[order], grade[order], n)
-
-
-def _tie_groups(standings: Standings) -> TieGroups:
-    """Each once, by query and first rank."""
-    tied = (standings.size > 1).nonzero()[0]
-    if not len(tied):
-        return TieGroups(tied, tied, tied)
-    query, start = standings.query[tied], standings.start[tied]
-    order = np.lexsort((start, query))
-    query, start = query[order], start[order]
-    first = (np.diff(query, prepend=-1) != 0) | (np.diff(start, prepend=-1) != 0)
-    return TieGroups(query[first], start[first], standings.size[tied[order]][first])
+    return Hits(query, standings.rank, grade, n).take(in_order(place, int(standings.retrieved.sum())))
 
 
 def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
@@ -365,8 +346,8 @@ def _some_queries(judged: Judged, keep: BoolArray) -> Judged:
         return replace(hits, query=number[hits.query], n_queries=int(keep.sum()))
 
     if ties is not None:
-        rows = keep[ties.query]
-        ties = TieGroups(number[ties.query[rows]], ties.start[rows], ties.size[rows])
+        tied = keep[ties.query]
+        ties = TieGroups(number[ties.query[tied]], ties.start[tied], ties.size[tied])
     return replace(
         judged,
         queries=[query for query, stays in zip(judged.queries, keep, strict=True) if stays],

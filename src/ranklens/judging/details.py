@@ -148,10 +148,17 @@ class Details:
         if upto is not None:
             rank = np.where(rank <= upto[query], rank, 0)
         names = [self.names[i] for i in row.tolist()]
-        doc_of = (row, query, len(self.query))
+        n = len(self.query)
+        key = query * n + row  # rows come in order within each query
 
         def chosen(labels: Labels | None) -> Labels | None:
-            return labels and _labels_of(labels, self, queries, doc_of)
+            if labels is None:
+                return None
+            label, owner = rows_of(labels.query, queries, self.n_queries)
+            entry, of_label = rows_of(labels.label, label, len(labels))
+            doc = np.searchsorted(key, owner[of_label] * n + labels.doc[entry])
+            kind = None if labels.navigational is None else labels.navigational[label]
+            return Labels(owner, labels.weight[label], doc, of_label, labels.grade[entry], kind)
 
         return replace(
             self,
@@ -181,18 +188,3 @@ def rows_of(owner: IntArray, queries: IntArray, n: int) -> tuple[IntArray, IntAr
     query = np.repeat(np.arange(len(queries)), chosen)
     within = np.arange(len(query)) - np.repeat(np.cumsum(chosen) - chosen, chosen)
     return first[queries][query] + within, query
-
-
-def _labels_of(
-    labels: Labels, details: Details, queries: IntArray, docs: tuple[IntArray, IntArray, int]
-) -> Labels:
-    """The labels of these queries, with the numbers that their documents have there."""
-    label, owner = rows_of(labels.query, queries, details.n_queries)
-    entry, new_label = rows_of(labels.label, label, len(labels))
-    row, query, n = docs
-    key = query * n + row  # rows come in order within each query
-    wanted = owner[new_label] * n + labels.doc[entry]
-    kind = None if labels.navigational is None else labels.navigational[label]
-    return Labels(
-        owner, labels.weight[label], np.searchsorted(key, wanted), new_label, labels.grade[entry], kind
-    )

@@ -178,8 +178,12 @@ def _judge_dicts(
         all_hits = parts[0] if len(parts) == 1 else _Ranked(*map(np.concatenate, zip(*parts, strict=True)))
         ideal = None if gold.keeps else Ideal.of(gold.lengths, all_hits.gold)
     many = max(len(ranked), len(gold.queries)) > LOOKED_AT
-    if looks and many and _are_strange(gold, retrieved, lengths, all_hits.query):
-        return _judge_as_text(gold, rankings, policy, how)
+    if looks and many:  # ids of another type may be why nothing retrieved is judged
+        idle = ((np.bincount(all_hits.query, minlength=len(retrieved)) == 0) & (lengths > 0)).nonzero()[0]
+        some = idle[:: len(idle) // _STRANGE + 1].tolist()
+        firsts = (next(iter(docs), None) for i in some for docs in (gold.tables[i], retrieved[i]))
+        if len({gold.kinds[1], *map(type, firsts)} - {type(None)}) > 1:
+            return _judge_as_text(gold, rankings, policy, how)
     in_run = lengths > 0
     ignored = len(ranked) - len(retrieved)
     if lacks_some:
@@ -228,14 +232,6 @@ def _judge_as_text(gold: GoldDicts, rankings: mappings.Repaired, policy: Policy,
     """With text for all ids, which takes long."""
     text = replace(rankings, by_query=mappings.as_text(rankings.by_query))
     return _judge_dicts(gold.as_text, text, policy, how, are_texts=True)
-
-
-def _are_strange(gold: GoldDicts, rankings: Sequence[Documents], lengths: IntArray, hits: IntArray) -> bool:
-    """Whether ids are of another type where nothing retrieved is judged, which would be the reason."""
-    idle = ((np.bincount(hits, minlength=len(rankings)) == 0) & (lengths > 0)).nonzero()[0]
-    some = idle[:: len(idle) // _STRANGE + 1].tolist()
-    firsts = (next(iter(docs), None) for i in some for docs in (gold.tables[i], rankings[i]))
-    return len({gold.kinds[1], *map(type, firsts)} - {type(None)}) > 1
 
 
 class _Chunk(NamedTuple):
@@ -435,7 +431,10 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
     read = portions[0] if len(portions) == 1 else _Read.joined(portions)
     query, grade = read.query - chunk.first if chunk.first else read.query, read.grade
     start = chunk.lengths.cumsum() - chunk.lengths
-    if read.row is not None and _only_fall(read.scores, start):
+    falls = read.scores[1:] < read.scores[:-1] if read.row is not None else np.zeros(1, bool)
+    if read.row is not None:
+        falls[start[(start > 0) & (start < len(read.scores))] - 1] = True  # where another query begins
+    if read.row is not None and falls.all():  # no scores tie, and a row says the rank
         above, same = read.row - start[query], np.ones(len(query), np.int64)
     else:
         above, same = standing(read.scores, chunk.lengths, query, read.score)
@@ -450,14 +449,6 @@ def _rank_by_counting(chunk: _Chunk, policy: Policy) -> _Ranked:
             rank, grade = rank[order], grade[order]
             first, same = (first[order], same[order]) if tied else (rank, same)
     return _Ranked(read.gold, read.query, rank, grade, first, same)
-
-
-def _only_fall(scores: FloatArray, start: IntArray) -> bool:
-    """Whether each ranking stands in the order of its scores, none of which tie; then a row says the rank."""
-    falls = scores[1:] < scores[:-1]
-    inner = start[(start > 0) & (start < len(scores))]
-    falls[inner - 1] = True  # where another query begins
-    return bool(falls.all())
 
 
 class _Read(NamedTuple):

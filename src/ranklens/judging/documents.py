@@ -59,7 +59,11 @@ def ranking(
         every = pl.concat([wanted, asked]).unique(maintain_order=True)
         wanted = every.filter(every.is_in(asked.implode()))
     rows = _run_rows(read_run(run, read, names), wanted).with_row_index("row")
-    rows = _in_order(_once_each(rows, policy), wanted, policy)
+    number = pl.DataFrame({"query": wanted, "number": range(len(wanted))})
+    by, descending = tie_key(policy.ties)
+    rows = _once_each(rows, policy).join(number, on="query")
+    rows = rows.sort("number", "place", by, descending=[False, True, descending])
+    rows = rows.with_columns((pl.len().over("query", "place") > 1).alias("tied"), _rank())
     rows = rows.join(gold, on=["query", "doc"], how="left", maintain_order="left")
     if policy.depth is not None:
         rows = rows.filter(pl.col("rank") <= policy.depth)
@@ -166,16 +170,6 @@ def _once_each(rows: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     if len(wrong) and policy.nan == "error":
         raise not_a_number("run", "score", wrong["query"][0], wrong["doc"][0], wrong["score"][0])
     return rows
-
-
-def _in_order(rows: pl.DataFrame, wanted: pl.Series, policy: Policy) -> pl.DataFrame:
-    """By query, in the order wanted; within it by rank."""
-    import polars as pl
-
-    number = pl.DataFrame({"query": wanted, "number": range(len(wanted))})
-    by, descending = tie_key(policy.ties)
-    ordered = rows.join(number, on="query").sort("number", "place", by, descending=[False, True, descending])
-    return ordered.with_columns((pl.len().over("query", "place") > 1).alias("tied"), _rank())
 
 
 def _rank() -> pl.Expr:

@@ -69,31 +69,26 @@ class Ideal:
 def _descending(query: IntArray, grade: Grades, n: int) -> FloatArray:
     """The grades of each query from high to low."""
     if len(grade) <= _FEW and grade.dtype == np.uint8:
-        first = query * 256
-        falling = first - grade
+        lowest = query * 256
+        falling = lowest - grade
         falling.sort()
-        return (first - falling).astype(np.float64)
+        return (lowest - falling).astype(np.float64)
     levels = int(grade.max(initial=0)) + 1
     if ((grade[1:] <= grade[:-1]) | (query[1:] != query[:-1])).all():
         return grade.astype(np.float64)
     if grade.dtype == np.uint8 and n * levels <= 4 * len(grade) + 1000:
-        # Few whole grades: counting them is much faster than sorting.
+        # Few whole grades: counting them is much faster than sorting; a slice at a time, without anything as large as the judgments.
+        counts = np.zeros(n * levels, np.int64)
+        for start in range(0, len(query), _COUNTED):
+            here = slice(start, start + _COUNTED)
+            first = int(query[start]) * levels
+            place = query[here] * levels - first
+            place += (levels - 1 - grade[here]).astype(np.uint8)
+            some = np.bincount(place)
+            counts[first : first + len(some)] += some
         each = np.broadcast_to(np.arange(levels - 1, -1, -1.0), (n, levels))
-        return each.ravel().repeat(_by_level(query, grade, n, levels))
+        return each.ravel().repeat(counts)
     return grade[np.lexsort((-grade.astype(np.float64), query))].astype(np.float64)
-
-
-def _by_level(query: IntArray, grade: Grades, n: int, levels: int) -> IntArray:
-    """How many judgments each query has of each grade, from high to low; a slice at a time, without anything as large as the judgments."""
-    counts = np.zeros(n * levels, np.int64)
-    for start in range(0, len(query), _COUNTED):
-        here = slice(start, start + _COUNTED)
-        first = int(query[start]) * levels
-        place = query[here] * levels - first
-        place += (levels - 1 - grade[here]).astype(np.uint8)
-        here_counts = np.bincount(place)
-        counts[first : first + len(here_counts)] += here_counts
-    return counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -54,20 +54,20 @@ class _Mixed(Exception):  # noqa: N818  never leaves this module
     """Some tables were ranked before one was seen in which a query reappears."""
 
 
-def _all_parted(pieces: Iterable[_Piece | Parted]) -> Iterator[Parted]:
-    for piece in pieces:
-        if not isinstance(piece, Parted):
-            raise _Mixed
-        yield piece
-
-
 def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
     """Each query once its last row has been read; None if one reappears later, and the run has to be read again."""
     pieces = each(run, _Work(gold, policy))
     first = next(pieces, None)
     if isinstance(first, Parted):  # rows in any order mostly show it from the beginning
+
+        def parted() -> Iterator[Parted]:
+            for piece in chain([first], pieces):
+                if not isinstance(piece, Parted):
+                    raise _Mixed
+                yield piece
+
         with suppress(_Mixed):
-            return rank_parted(_all_parted(chain([first], pieces)), gold, policy)
+            return rank_parted(parted(), gold, policy)
         return None
     walk, seen = Walk(), np.zeros(len(gold.queries), dtype=bool)
     edges, last = _Edges(gold, policy), -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ class Spread:
     start: IntArray
     size: IntArray
 
-    def take(self, rows: IntArray) -> Spread:
+    def take(self, rows: IntArray | slice) -> Spread:
         return Spread(self.share[rows], self.start[rows], self.size[rows])
 
 
@@ -49,21 +49,20 @@ class Hits:
     def __len__(self) -> int:
         return len(self.query)
 
-    def where(self, keep: BoolArray) -> Hits:
-        """The rows for which ``keep`` is true."""
-        rows = keep.nonzero()[0]  # faster than selecting by a mask three times
-        if len(rows) == len(self):
-            return self
+    def take(self, rows: IntArray | slice) -> Hits:
+        """Some rows, in their order."""
         spread = self.spread and self.spread.take(rows)
         return Hits(self.query[rows], self.rank[rows], self.grade[rows], self.n_queries, spread)
 
+    def where(self, keep: BoolArray) -> Hits:
+        """The rows for which ``keep`` is true."""
+        rows = keep.nonzero()[0]  # faster than selecting by a mask three times
+        return self if len(rows) == len(self) else self.take(rows)
+
     def of_queries(self, first: int, last: int) -> Hits:
         """The rows of the queries from ``first`` up to, but not including, ``last``; these are numbered from 0."""
-        here = slice(*self.query.searchsorted([first, last]).tolist())
-        spread = self.spread and Spread(
-            self.spread.share[here], self.spread.start[here], self.spread.size[here]
-        )
-        return Hits(self.query[here] - first, self.rank[here], self.grade[here], last - first, spread)
+        rows = self.take(slice(*self.query.searchsorted([first, last]).tolist()))
+        return replace(rows, query=rows.query - first, n_queries=last - first)
 
     def one_a_rank(self) -> tuple[Hits, Hits | None]:
         """The rows with the highest grade at each rank, and the others, if there are any: a chunk may hold several passages."""
@@ -82,10 +81,7 @@ class Hits:
             return self
         if self.n_queries == 1 and isinstance(k, int):
             n = int(self.rank.searchsorted(k, "right"))
-            if n == len(self):
-                return self
-            spread = self.spread and self.spread.take(np.arange(n))
-            return Hits(self.query[:n], self.rank[:n], self.grade[:n], self.n_queries, spread)
+            return self if n == len(self) else self.take(slice(n))
         return self.where(self.rank <= (k if isinstance(k, int) else k[self.query]))
 
     def relevant(self, rel: float) -> Hits:

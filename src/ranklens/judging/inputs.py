@@ -21,7 +21,7 @@ from ranklens.policy import Policy
 
 if TYPE_CHECKING:
     from ranklens.data.matching.rules import Matching
-    from ranklens.data.readers.golden_and_logs import Question
+    from ranklens.data.readers.rankings import Question
 
 # Queries, and documents of each, that tell whether judgments and run are swapped.
 _LOOKED_AT, _LOOKED_AT_EACH = 20, 10
@@ -172,7 +172,7 @@ def _look_like_grades(rankings: Sequence[object]) -> bool:
 def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Qrels, Run]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
     from ranklens.data.matching.rules import ById
-    from ranklens.judging.documents import judgments
+    from ranklens.judging.documents import judgments, ranking
 
     if isinstance(match, ById):
         return qrels, run
@@ -188,20 +188,15 @@ def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Q
                 "use ByField, ByParent or ByText with such judgments."
             )
         gold = qrels.beyond_grades.under_text_ids()
-    ranked = _rankings(qrels, run, policy) if run.entries is None else run.by_query or {}
+    ranked = run.by_query or {}
+    if run.entries is None:  # best first, as a log is already
+        ordered: dict[str, list[str]] = {str(query): [] for query in ranked}
+        queries = None if run.by_query is None else list(ordered)
+        rows = ranking(qrels, run, replace(policy, depth=None, judged_only=False), queries=queries)
+        for query, doc in rows.select("query", "doc").iter_rows():
+            ordered.setdefault(query, []).append(doc)
+        ranked = ordered
     matches = {query: listed(match.matches(query, ids, gold.get(query, {}))) for query, ids in ranked.items()}
     further = {query: others for query, (_, others) in matches.items() if others}
     rankings = {query: ids for query, (ids, _) in matches.items()}
     return replace(qrels, judged=gold), replace(run, rankings=rankings, further=further)
-
-
-def _rankings(qrels: Qrels, run: Run, policy: Policy) -> dict[str, list[str]]:
-    """The ids of each query, best first."""
-    from ranklens.judging.documents import ranking
-
-    whole = replace(policy, depth=None, judged_only=False)
-    rankings: dict[str, list[str]] = {str(query): [] for query in run.by_query or ()}
-    rows = ranking(qrels, run, whole, queries=None if run.by_query is None else list(rankings))
-    for query, doc in rows.select("query", "doc").iter_rows():
-        rankings.setdefault(query, []).append(doc)
-    return rankings

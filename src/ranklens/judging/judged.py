@@ -21,7 +21,7 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    from ranklens.data.readers.golden_and_logs import Question
+    from ranklens.data.readers.rankings import Question
     from ranklens.judging.details import Details
     from ranklens.judging.inputs import Sources
     from ranklens.upward import Measure, Scores
@@ -47,6 +47,17 @@ class TieGroups:
     query: IntArray
     start: IntArray
     size: IntArray
+
+    @classmethod
+    def of(cls, query: IntArray, start: IntArray, size: IntArray) -> TieGroups:
+        """From the tie group of each judged document: each group once, by query and first rank."""
+        tied = (size > 1).nonzero()[0]
+        if not len(tied):
+            return cls(tied, tied, tied)
+        tied = tied[np.lexsort((start[tied], query[tied]))]
+        first = (np.diff(query[tied], prepend=-1) != 0) | (np.diff(start[tied], prepend=-1) != 0)
+        groups = tied[first]
+        return cls(query[groups], start[groups], size[groups])
 
     def reaching(self, k: int) -> int:
         """In how many queries a tie group lies on both sides of the cutoff ``k``."""

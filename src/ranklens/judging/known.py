@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
@@ -230,16 +230,14 @@ def _weighted(labels: Labels, judgments: Judgments, names: Sequence[Id], every: 
         labels = replace(labels, navigational=np.array(kinds, dtype=bool))
     if judgments.intents is None:
         return labels
-    weights = [_probability(judgments.intents, query, name) for query, name in covered]
+    weights: list[float] = []
+    for query, name in covered:
+        chances = judgments.intents.get(query, judgments.intents.get(str(query), {}))
+        chance = chances.get(name, chances.get(str(name)))
+        if chance is None:
+            raise InputError(
+                f"intents: subtopic {name!r} of query {query!r} has no probability; give one for each subtopic.",
+                query=str(query),
+            )
+        weights.append(float(chance))
     return replace(labels, weight=np.array(weights, dtype=np.float64))
-
-
-def _probability(intents: Mapping[Id, Mapping[Id, float]], query: Id, subtopic: Id) -> float:
-    given = intents.get(query, intents.get(str(query), {}))
-    value = given.get(subtopic, given.get(str(subtopic)))
-    if value is None:
-        raise InputError(
-            f"intents: subtopic {subtopic!r} of query {query!r} has no probability; give one for each subtopic.",
-            query=str(query),
-        )
-    return float(value)

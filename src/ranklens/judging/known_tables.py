@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 import polars as pl
 
-from ranklens.arrays import FloatArray, IntArray
+from ranklens.arrays import IntArray
 from ranklens.data.readers.judgments import Judgments
 from ranklens.judging.details import Labels, Late
 from ranklens.judging.distinct import distinct
@@ -36,7 +36,9 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     rows_grade = rows["grade"].to_numpy()
     kept: slice | IntArray = slice(None)
     if _may_repeat(label, place, owner, sizes):
-        kept = _best_of_repeated(label * (int(place.max(initial=0)) + 1) + place, rows_grade)
+        key = label * (int(place.max(initial=0)) + 1) + place
+        order = np.lexsort((-rows_grade, key))  # of a key that is there again, the highest grade counts
+        kept = np.sort(order[np.flatnonzero(np.diff(key[order], prepend=-1))])
     entries = Labels(owner, np.ones(len(owner)), place[kept], label[kept], rows_grade[kept])
     grade = np.full(len(docs), -np.inf)
     every = np.arange(len(docs))
@@ -100,13 +102,3 @@ def _may_repeat(label: IntArray, doc: IntArray, owner: IntArray, documents: IntA
     taken = np.zeros(int(wide.sum()), dtype=bool)
     taken[row[label] + doc] = True
     return int(np.count_nonzero(taken)) < len(doc)
-
-
-def _best_of_repeated(key: IntArray, grade: FloatArray) -> slice | IntArray:
-    """The rows to keep, where a key appears more than once: that of the highest grade."""
-    ordered = np.sort(key)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return slice(None)
-    order = np.lexsort((-grade, key))
-    first = order[np.flatnonzero(np.diff(key[order], prepend=-1))]
-    return np.sort(first)

@@ -97,7 +97,12 @@ def _with_prefix(ours: Sequence[str], theirs: Sequence[str]) -> Alike | None:
             other[: -len(name)]
             for name in filter(None, short[:_TRIED])
             for other in long[:_AMONG]
-            if len(other) > len(name) and other.endswith(name) and _may_part(other[-len(name) - 1], name[0])
+            if len(other) > len(name)
+            and other.endswith(name)
+            # No number and no word goes on from the prefix into the id.
+            and not any(
+                goes_on(other[-len(name) - 1]) and goes_on(name[0]) for goes_on in (str.isdigit, str.isalpha)
+            )
         )
         if not prefixes:
             continue
@@ -122,15 +127,6 @@ def _with_ending(ours: Sequence[str], theirs: Sequence[str]) -> Alike | None:
         if any(map(str.isdigit, ending))
         else Alike(reversed_ids.matching, (one, other), f"the ending {ending!r}")
     )
-
-
-def _may_part(before: str, after: str) -> bool:
-    """Whether a prefix may end between two characters: no number and no word goes on there.
-
-    >>> _may_part(":", "7"), _may_part("q", "7"), _may_part("1", "2")
-    (True, True, False)
-    """
-    return not ((before.isdigit() and after.isdigit()) or (before.isalpha() and after.isalpha()))
 
 
 def queries_mismatch(

@@ -43,8 +43,12 @@ def judge_plain(queries: Sequence[str], golds: Sequence[Any], rankings: Sequence
     """
     if len(queries) == 1:
         read = _read(golds[0], rankings[0])
-        if read is None or (not read.rank and _may_be_chunks(golds[0], rankings[0])):
+        if read is None:
             return None
+        if not read.rank:  # retrieved ids may begin like judged ones, which is worth a warning
+            texts = tuple(doc for doc in golds[0] if type(doc) is str)
+            if any(type(doc) is str and doc.startswith(texts) for doc in rankings[0]):
+                return None
         return _judged(queries, [read], read.rank, read.grade, read.ideal)
     all_read = [*map(_read, golds, rankings)]
     some = [read for read in all_read if read is not None]
@@ -120,9 +124,3 @@ def _plain_gold(gold: Any) -> Documents | None:
     except TypeError:  # something that is no id
         return None
     return table if len(table) == len(gold) else None
-
-
-def _may_be_chunks(gold: Any, ranking: Sequence[Any]) -> bool:
-    """Whether retrieved ids begin like judged ones, which is worth a warning."""
-    judged = tuple(doc for doc in gold if type(doc) is str)
-    return any(type(doc) is str and doc.startswith(judged) for doc in ranking)

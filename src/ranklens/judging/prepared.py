@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ranklens.data.qrels import Dicts, Id, Prepared, Qrels, read_qrels
 from ranklens.data.readers import frames, mappings
-from ranklens.data.readers.golden_and_logs import Golden
 from ranklens.data.readers.judgments import Judgments
 from ranklens.data.readers.names import Names
+from ranklens.data.readers.rankings import Golden
 from ranklens.judging.gold import GoldDicts
 
 if TYPE_CHECKING:

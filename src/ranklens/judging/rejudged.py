@@ -37,7 +37,11 @@ def rejudged(judged: Judged, policy: Policy) -> Judged | None:
         missing=policy.missing,
         empty=policy.empty,
     )
-    if known != policy or not _is_whole(judged) or _leaves_out(judged, policy):
+    # A policy that averages over some of the judged queries only would need those that the other one left out.
+    applied, without = judged.applied, int((judged.total(policy.rel) == 0).sum())
+    skips_missing = "skip" in (given.missing, policy.missing) and applied.missing + applied.failed > 0
+    skips_empty = "skip" in (given.empty, policy.empty) and applied.empty + without > 0
+    if known != policy or not _is_whole(judged) or skips_missing or skips_empty:
         return None
     if policy.ties != given.ties and (policy.ties == "input" or given.ties not in _BY_ID):
         return None
@@ -50,15 +54,15 @@ def rejudged(judged: Judged, policy: Policy) -> Judged | None:
             else _ordered(hits, 2 * start + size - 1 - hits.rank)
         )
     depth = policy.depth
-    found = replace(
+    judged_again = replace(
         judged,
         hits=hits.top(depth),
         retrieved=judged.retrieved if depth is None else np.minimum(judged.retrieved, depth),
         policy=replace(policy, judged_only=False),
-        applied=replace(judged.applied, empty=int((judged.total(policy.rel) == 0).sum())),
+        applied=replace(applied, empty=without),
         _cache={},
     )
-    return found.condensed() if policy.judged_only else found
+    return judged_again.condensed() if policy.judged_only else judged_again
 
 
 def settled(judged: Judged, *, best: bool) -> Judged | None:
@@ -108,17 +112,6 @@ def _is_whole(judged: Judged) -> bool:
     )
 
 
-def _leaves_out(judged: Judged, policy: Policy) -> bool:
-    """Whether one of the policies averages over some of the judged queries only."""
-    given, applied = judged.policy, judged.applied
-    lacking = applied.missing + applied.failed
-    without = applied.empty + int((judged.total(policy.rel) == 0).sum())
-    return bool(
-        (lacking and "skip" in (given.missing, policy.missing))
-        or (without and "skip" in (given.empty, policy.empty))
-    )
-
-
 def _groups(judged: Judged) -> tuple[IntArray, IntArray]:
     """The first rank and the size of the tie group of each hit."""
     hits, ties = judged.hits, judged.ties
@@ -134,5 +127,4 @@ def _groups(judged: Judged) -> tuple[IntArray, IntArray]:
 
 
 def _ordered(hits: Hits, rank: IntArray) -> Hits:
-    order = np.lexsort((rank, hits.query))
-    return Hits(hits.query[order], rank[order], hits.grade[order], hits.n_queries)
+    return replace(hits, rank=rank).take(np.lexsort((rank, hits.query)))

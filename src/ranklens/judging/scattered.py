@@ -112,7 +112,13 @@ class Parted:
         """With the number of the query as ``q``."""
         import polars as pl
 
-        rows = table.select(pl.Series("q", _codes(table["query"], gold), dtype=pl.Int32), "doc", "score")
+        queries = table["query"]
+        if 2 * len(queries[:_LOOKED_AT].rle()) > min(len(queries), _LOOKED_AT):
+            codes = gold.codes(queries)
+        else:  # equal neighbours are looked up once, where they are many
+            runs = queries.rle().struct.unnest()
+            codes = gold.codes(runs["value"]).repeat(runs["len"].to_numpy())
+        rows = table.select(pl.Series("q", codes, dtype=pl.Int32), "doc", "score")
         is_unjudged = rows["q"] < 0
         unjudged = table["query"].filter(is_unjudged).unique(maintain_order=True)
         rows = rows.filter(~is_unjudged) if len(unjudged) else rows
@@ -127,14 +133,6 @@ class Parted:
     def rows_of(self, shares: range) -> pl.DataFrame:
         """The rows of some shares."""
         return self.table[self.order[self.ends[shares[0] - 1] if shares[0] else 0 : self.ends[shares[-1]]]]
-
-
-def _codes(queries: pl.Series, gold: Gold) -> IntArray:
-    """The number of each row's query, looked up once per run of equal neighbours, where such runs are long."""
-    if 2 * len(queries[:_LOOKED_AT].rle()) > min(len(queries), _LOOKED_AT):
-        return gold.codes(queries)
-    runs = queries.rle().struct.unnest()
-    return gold.codes(runs["value"]).repeat(runs["len"].to_numpy())
 
 
 def _width(gold: Gold) -> int:

@@ -57,7 +57,7 @@ class Gold:
         hashes = hashes_of(table["doc"], seed)
         if may_repeat(hashes, counts):
             return None
-        return cls(queries, counts, table["doc"], _as_bytes(table["grade"]), seed, hashes)
+        return cls(queries, counts, table["doc"], as_bytes(table["grade"]), seed, hashes)
 
     @cached_property
     def starts(self) -> IntArray:
@@ -71,7 +71,7 @@ class Gold:
         return np.arange(len(owner)) + (self.starts[codes] - behind)[owner], owner
 
     @cached_property
-    def _names(self) -> tuple[pl.Series, int, Lookup]:
+    def names(self) -> tuple[pl.Series, int, Lookup]:
         """The queries; and their hashes, prepared for look-ups, with the seed that makes them differ."""
         import polars as pl
 
@@ -84,7 +84,7 @@ class Gold:
 
     def codes(self, queries: pl.Series) -> IntArray:
         """The number of each query; -1 for those that are not judged."""
-        names, seed, lookup = self._names
+        names, seed, lookup = self.names
         codes = np.full(len(queries), -1)
         for start in range(0, len(queries), _AT_ONCE):
             some = queries.slice(start, _AT_ONCE)
@@ -97,7 +97,7 @@ class Gold:
         return codes
 
 
-def _as_bytes(column: pl.Series) -> Grades:
+def as_bytes(column: pl.Series) -> Grades:
     """Whole grades from 0 to 255 in an eighth of the memory, a slice at a time; counting them is faster than sorting, too."""
     lowest, highest = column.min(), column.max()
     if lowest is None or lowest < 0 or highest > 255:  # type: ignore[operator]
@@ -335,7 +335,13 @@ def _places_in_ties(
         group = np.repeat(np.arange(len(first)), sizes)
         rows = np.arange(len(group)) + (first - (np.cumsum(sizes) - sizes))[group]
     else:
-        rows, group = _scattered(ranked, row[tied], where, sizes)
+        _, once = np.unique(np.stack([where, ranked.scores[row[tied]]]), axis=1, return_index=True)
+        members = []
+        for hit in once.tolist():
+            start, length = int(ranked.starts[where[hit]]), int(ranked.lengths[where[hit]])
+            around = ranked.scores[start : start + length]
+            members.append(np.flatnonzero(around == ranked.scores[row[tied[hit]]]) + start)
+        rows, group = np.concatenate(members), np.repeat(np.arange(len(once)), sizes[once])
     frame = pl.DataFrame({"row": rows, "group": group, "doc": ranked.docs[rows]})
     by, descending = tie_key(policy.ties)
     ordered = frame.sort(by, descending=descending)
@@ -345,17 +351,3 @@ def _places_in_ties(
     out = np.zeros(len(row), np.int64)
     out[tied] = places[row[tied]]
     return out
-
-
-def _scattered(
-    ranked: Ranked, row: IntArray, segment: IntArray, sizes: IntArray
-) -> tuple[IntArray, IntArray]:
-    """The rows of tie groups of rankings in any order, each group once, and the number of each row's group."""
-    keys = np.stack([segment, ranked.scores[row]])
-    _, once = np.unique(keys, axis=1, return_index=True)
-    members = []
-    for hit in once.tolist():
-        start, length = int(ranked.starts[segment[hit]]), int(ranked.lengths[segment[hit]])
-        around = ranked.scores[start : start + length]
-        members.append(np.flatnonzero(around == ranked.scores[row[hit]]) + start)
-    return np.concatenate(members), np.repeat(np.arange(len(once)), sizes[once])

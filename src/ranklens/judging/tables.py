@@ -7,7 +7,7 @@ the run read again (:mod:`~ranklens.judging.scattered`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from ranklens.judging.judged import Applied
 from ranklens.judging.order import best_of_each, check_duplicates, not_a_number
 from ranklens.judging.prepared import index_of
 from ranklens.judging.scattered import Tables, scattered
-from ranklens.judging.segments import Gold, Part
+from ranklens.judging.segments import Gold
 from ranklens.judging.standing import Sampled, Standings, check_unjudged
 from ranklens.policy import Policy
 
@@ -53,7 +53,14 @@ def from_tables(qrels: Qrels, run: Tables, policy: Policy) -> Standings:
         for code, docs in some[:: len(some) // most + 1]:
             yield gold.docs.slice(int(gold.starts[code]), int(gold.counts[code])), docs
 
-    start, size = _tie_groups(parts, rank)
+    start, size = (
+        rank,
+        np.broadcast_to(np.int64(1), len(rank)),
+    )  # most runs have no ties, and this takes no memory then
+    if any(part.size is not None for part in parts):
+        start = np.concatenate([part.rank if part.start is None else part.start for part in parts])
+        sizes = [size[: len(part.rank)] if part.size is None else part.size for part in parts]
+        size = np.concatenate(sizes)
     return Standings(
         queries=list(gold.queries),
         retrieved=retrieved,
@@ -72,16 +79,6 @@ def from_tables(qrels: Qrels, run: Tables, policy: Policy) -> Standings:
         unjudged=lambda: unjudged,
         sample=sample,
     )
-
-
-def _tie_groups(parts: Sequence[Part], rank: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the tie group of each document starts and how large it is; most runs have no ties, and this takes no memory then."""
-    one = np.broadcast_to(np.int64(1), len(rank))
-    if all(part.size is None for part in parts):
-        return rank, one
-    start = [part.rank if part.start is None else part.start for part in parts]
-    size = [one[: len(part.rank)] if part.size is None else part.size for part in parts]
-    return np.concatenate(start), np.concatenate(size)
 
 
 def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
@@ -104,8 +101,14 @@ def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
             table = table.sort("q", maintain_order=True)
     gold = Gold.hashed(queries, table)
     if gold is None:
-        table, dropped = _highest_grades(queries, table, policy)
-        gold, repeated = Gold.of(queries, table), repeated + dropped
+        again = table.filter(table.select("q", "doc").is_duplicated())
+        if len(again):  # each document of a query once, with its highest grade
+            rows = len(table)
+            table = best_of_each(table, ["q", "doc"], "grade").sort("q", maintain_order=True)
+            first = mappings.Place(again["doc"][0], queries[again["q"][0]])
+            check_duplicates("qrels", rows - len(table), first, policy)
+            repeated += rows - len(table)
+        gold = Gold.of(queries, table)
     if index is not None and not repeated:  # which each run would be told of
         index.for_tables = gold
     return gold, repeated
@@ -157,14 +160,3 @@ def numbered(column: pl.Series) -> tuple[pl.Series, IntArray, IntArray]:
         numbers = runs.join(codes, on="value", how="left", maintain_order="left")["number"]
         number = numbers.to_numpy().astype(np.int64)
     return values, number, runs["len"].to_numpy().astype(np.int64)
-
-
-def _highest_grades(queries: list[str], table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, int]:
-    """Each document of a query once, and how many rows that dropped."""
-    repeated = table.filter(table.select("q", "doc").is_duplicated())
-    if not len(repeated):
-        return table, 0
-    distinct = best_of_each(table, ["q", "doc"], "grade").sort("q", maintain_order=True)
-    dropped = len(table) - len(distinct)
-    check_duplicates("qrels", dropped, mappings.Place(repeated["doc"][0], queries[repeated["q"][0]]), policy)
-    return distinct, dropped

@@ -77,49 +77,51 @@ class Diverse(Richer):
     @property
     def intents(self) -> Judged:
         """Each subtopic of each query as if it were a query of its own."""
-        return self.details.once("intents", self._intents)
 
-    def _intents(self) -> Judged:
-        labels = self.labels
-        hits, further = self.details.hits(labels).one_a_rank()
-        return replace(
-            self.judged,
-            queries=[self.judged.queries[q] for q in labels.query.tolist()],
-            hits=hits,
-            further=further,
-            ideal=_best_first(labels.label, labels.grade, len(labels)),
-            retrieved=self.judged.retrieved[labels.query],
-            ties=None,
-            details=None,
-            _cache={},
-        )
+        def compute() -> Judged:
+            labels = self.labels
+            hits, further = self.details.hits(labels).one_a_rank()
+            return replace(
+                self.judged,
+                queries=[self.judged.queries[q] for q in labels.query.tolist()],
+                hits=hits,
+                further=further,
+                ideal=_best_first(labels.label, labels.grade, len(labels)),
+                retrieved=self.judged.retrieved[labels.query],
+                ties=None,
+                details=None,
+                _cache={},
+            )
+
+        return self.details.once("intents", compute)
 
     @property
     def overall(self) -> Judged:
         """The queries with the global gain of each document in place of its grade: its grades weighted by the subtopics' probability."""
-        return self.details.once("overall", self._overall)
 
-    def _overall(self) -> Judged:
-        labels, details = self.labels, self.details
-        worth = labels.weight[labels.label] * np.maximum(labels.grade, 0)
-        gain = np.bincount(labels.doc, worth, len(details.query)).astype(np.float64, copy=False)
-        row = np.flatnonzero(details.rank > 0)
-        query, rank, n = details.query[row], details.rank[row], details.n_queries
-        if details.averaged:
-            retrieved = spread_ties(query, details.start[row], details.size[row], gain[row], n)
-        else:
-            order = np.lexsort((rank, query))
-            retrieved = Hits(query[order], rank[order], gain[row[order]], n)
-        hits, further = retrieved.top(details.depth).one_a_rank()
-        return replace(
-            self.judged,
-            hits=hits,
-            further=further,
-            ideal=_best_first(details.query, gain, len(self)),
-            max_grade=float(gain.max(initial=0)),
-            details=None,
-            _cache={},
-        )
+        def compute() -> Judged:
+            labels, details = self.labels, self.details
+            worth = labels.weight[labels.label] * np.maximum(labels.grade, 0)
+            gain = np.bincount(labels.doc, worth, len(details.query)).astype(np.float64, copy=False)
+            row = np.flatnonzero(details.rank > 0)
+            query, rank, n = details.query[row], details.rank[row], details.n_queries
+            if details.averaged:
+                retrieved = spread_ties(query, details.start[row], details.size[row], gain[row], n)
+            else:
+                order = np.lexsort((rank, query))
+                retrieved = Hits(query[order], rank[order], gain[row[order]], n)
+            hits, further = retrieved.top(details.depth).one_a_rank()
+            return replace(
+                self.judged,
+                hits=hits,
+                further=further,
+                ideal=_best_first(details.query, gain, len(self)),
+                max_grade=float(gain.max(initial=0)),
+                details=None,
+                _cache={},
+            )
+
+        return self.details.once("overall", compute)
 
 
 @dataclass(frozen=True)

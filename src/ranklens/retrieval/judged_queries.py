@@ -10,7 +10,7 @@ from typing import Any
 from ranklens import words
 from ranklens.data.files.queries import Queries, golden, read_queries
 from ranklens.data.readers import mappings, records
-from ranklens.data.readers.golden_and_logs import Golden
+from ranklens.data.readers.rankings import Golden
 from ranklens.errors import InputError, MismatchWarning, warn
 from ranklens.judging.mismatch import alike
 from ranklens.retrieval.answers import counted

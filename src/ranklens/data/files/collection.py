@@ -29,13 +29,12 @@ class Collection:
 
     def with_logs(self) -> Collection:
         """The same with every log read and under the ids of the golden set."""
-        return Collection(self.qrels, {name: self._log(run) for name, run in self.runs.items()})
-
-    def _log(self, run: object) -> object:
-        if not isinstance(run, Mapping) and not (isinstance(run, RunFile) and run.may_be_log):
-            return run
-        read = read_run(run, self.qrels)
-        return run if read.entries is None else read
+        runs = dict(self.runs)
+        for name, run in self.runs.items():
+            if isinstance(run, Mapping) or (isinstance(run, RunFile) and run.may_be_log):
+                read = read_run(run, self.qrels)
+                runs[name] = run if read.entries is None else read
+        return Collection(self.qrels, runs)
 
 
 def open_collection(
@@ -58,11 +57,10 @@ def open_collection(
     if not isinstance(runs, Mapping):
         return Collection(gold, open_runs(runs, run_format, gold.scored, names, bad))
     opened = {name: opened_run(run, gold, names, run_format) for name, run in runs.items()}
-    return Collection(gold, {name: _among(run, len(runs)) for name, run in opened.items()})
-
-
-def _among(run: object, count: int) -> object:
-    return replace(run, among=count) if isinstance(run, RunFile) and run.among < count else run
+    for name, run in opened.items():
+        if isinstance(run, RunFile) and run.among < len(runs):
+            opened[name] = replace(run, among=len(runs))
+    return Collection(gold, opened)
 
 
 def open_runs(
@@ -73,34 +71,31 @@ def open_runs(
     bad: Bad = None,
 ) -> dict[str, object]:
     """Runs by name, from paths, ``NAME=PATH`` and patterns; those that cannot be recognised are put into ``bad``, if it is given."""
-    from ranklens.data.files.parts import warn_of_parts
+    from ranklens.data.files.parts import files_of_runs, warn_of_parts
 
-    found: list[tuple[str | None, RunFile]] = []
+    opened: list[tuple[str | None, RunFile]] = []
     warn_of_parts(runs)
-    given = [one for run in runs for one in _each_file(run)]
+    given: list[tuple[str | None, str]] = []
+    for name, path in map(_name_and_path, runs):
+        # A pattern without a name whose files are not the parts of one run stands for several runs.
+        several = files_of_runs(path) if name is None else []
+        given += [(None, file) for file in several] or [(name, path)]
     for name, path in given:
         file = RunFile(path, format or _format_of_parts(name, path), scored, names, among=len(given))
         try:
-            systems = _each_system(name, file)
+            systems: list[tuple[str | None, RunFile]] = [
+                (system if name is None else f"{name}/{system}", one)
+                for system, one in file.systems().items()
+            ] or [(name, file)]
             _ = [one.tag for own, one in systems if own is None]
-            found += systems
+            opened += systems
         except RankLensError as error:
             if bad is None or len(given) < 2:
                 raise
             bad[name or path] = error
-    if bad and not found:
+    if bad and not opened:
         raise next(iter(bad.values()))
-    return _named(found)
-
-
-def _each_file(run: str) -> list[tuple[str | None, str]]:
-    """A run's name and path; several, for a pattern without a name whose files are not the parts of one run."""
-    from ranklens.data.files.parts import files_of_runs
-
-    name, path = _name_and_path(run)
-    return (
-        [(None, file) for file in files_of_runs(path)] or [(name, path)] if name is None else [(name, path)]
-    )
+    return _named(opened)
 
 
 def _format_of_parts(name: str | None, path: str) -> str | None:
@@ -109,14 +104,6 @@ def _format_of_parts(name: str | None, path: str) -> str | None:
 
     is_pattern = name is not None and is_in_parts(path) and not os.path.isdir(path)
     return parts_kind(path, named=True) if is_pattern else None
-
-
-def _each_system(name: str | None, file: RunFile) -> list[tuple[str | None, RunFile]]:
-    """A run; or several, if the file or folder holds those of several systems."""
-    found = file.systems()
-    if not found:
-        return [(name, file)]
-    return [(system if name is None else f"{name}/{system}", one) for system, one in found.items()]
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 
 from ranklens.errors import InputError
 
@@ -23,20 +24,15 @@ def polars_is_used() -> None:
 
 
 def _forking() -> None:
-    """Somebody else may have used Polars, too."""
-    _state["used"] = _state["used"] or ("polars" in sys.modules and _polars_has_threads())
-
-
-def _polars_has_threads() -> bool:
-    try:
-        return any(map(_is_of_polars, os.listdir(_TASKS)))
-    except OSError:  # another system
-        return False
-
-
-def _is_of_polars(thread: str) -> bool:
-    with open(f"{_TASKS}/{thread}/comm", encoding="utf-8", errors="replace") as name:
-        return re.match(r"polars-\d", name.read()) is not None
+    """Something else may have used Polars, whose threads then have its name."""
+    if _state["used"] or "polars" not in sys.modules:
+        return
+    with suppress(OSError):  # on other systems
+        for thread in os.listdir(_TASKS):
+            with open(f"{_TASKS}/{thread}/comm", encoding="utf-8", errors="replace") as name:
+                if re.match(r"polars-\d", name.read()):
+                    _state["used"] = True
+                    return
 
 
 def _forked() -> None:

@@ -58,7 +58,8 @@ def read_qrels(
 
 def judgments_in(place: PathLike, kind: str, names: Names = USUAL) -> Any:
     """The same, where :func:`locate` has found the file and its format; with subtopics, if there is a column of them."""
-    return judgment_tables.of_rows(_judgments_in(place, kind, names))
+    read = _judgments_in(place, kind, names)
+    return read if isinstance(read, dict) else judgment_tables.of_rows(read)
 
 
 def _judgments_in(place: PathLike, kind: str, names: Names) -> Any:
@@ -83,18 +84,14 @@ def _judgments_in(place: PathLike, kind: str, names: Names) -> Any:
 def _trec_judgments(source: Source, kind: str) -> Any:
     refuse_run(source)
     if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
-        return _by_subtopic(source)
+        names = ("query", "subtopic", "doc", "grade")
+        return trec.read_fields(source, names, {name: name == "grade" for name in names}).select(names)
     fields = trec.first_fields(source)
     if len(fields) == samples.FIELDS:
         return samples.read_strata(source) if fields[1] in samples.ITERATIONS else samples.read_prels(source)
     return short.read_short_judgments(source) or trec.read_fields(
         source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}
     )
-
-
-def _by_subtopic(source: Source) -> Any:
-    names = ("query", "subtopic", "doc", "grade")
-    return trec.read_fields(source, names, {name: name == "grade" for name in names}).select(names)
 
 
 def read_intents(path: PathLike) -> dict[str, dict[str, float]]:
@@ -339,7 +336,13 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
     rows = _unwrapped(source, json_lines(source) if kind == "jsonl" else json_document(source))
     if isinstance(rows, Mapping):
-        _check_texts(source, rows, "grade" if half == "golden" else "score")
+        for query, docs in rows.items():
+            texts = docs.items() if isinstance(docs, dict) and str in set(map(type, docs.values())) else ()
+            for doc, value in texts:  # Python alone would take some of them for numbers
+                if isinstance(value, str) and mappings.as_number(value) is None:
+                    wrong = _not_a_number(value, "grade" if half == "golden" else "score", query, doc)
+                    wrong.prefix(f"{source.name}: ")
+                    raise wrong
         return rows
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
@@ -364,17 +367,6 @@ def _unwrapped(source: Source, rows: Any) -> Any:
     except InputError as error:
         error.prefix(f"{source.name}: ")
         raise
-
-
-def _check_texts(source: Source, by_query: Mapping[Any, Any], number: str) -> None:
-    """Refuse text that Python alone would take for a number."""
-    for query, docs in by_query.items():
-        if isinstance(docs, dict) and str in set(map(type, docs.values())):
-            for doc, value in docs.items():
-                if isinstance(value, str) and mappings.as_number(value) is None:
-                    error = _not_a_number(value, number, query, doc)
-                    error.prefix(f"{source.name}: ")
-                    raise error
 
 
 def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:

@@ -127,12 +127,22 @@ def write_whole(target: Path, write: Callable[[Path], Any]) -> None:
         if is_stream(target):
             with temporary_file() as place:
                 write(place)
-                _copy(place, target)
+                with place.open("rb") as content:
+                    if str(target) == "-":
+                        sys.stdout.flush()
+                        shutil.copyfileobj(content, sys.stdout.buffer)
+                        sys.stdout.buffer.flush()
+                        return
+                    with target.open("ab") as stream:  # behind what a redirected file holds already
+                        shutil.copyfileobj(content, stream)
             return
         final = Path(os.path.realpath(target))
         with temporary_file(final.parent, f".{final.name[:60]}") as place:
             write(place)
-            place.chmod(_rights(final))
+            mask = os.umask(0)
+            os.umask(mask)
+            # As the file that is replaced, else as other new files: temporary ones are for their owner alone.
+            place.chmod(stat.S_IMODE(final.stat().st_mode) if final.exists() else 0o666 & ~mask)
             place.replace(final)
 
 
@@ -144,7 +154,10 @@ def naming(target: Path) -> Iterator[None]:
     except BrokenPipeError:  # the reader has seen enough
         raise
     except Exception as error:
-        number = _error_number(error)
+        number = error.errno if isinstance(error, OSError) else None
+        if number is None and type(error).__module__.startswith(("polars", "builtins")):
+            in_text = _NUMBER.search(str(error))  # where Polars has the system's number
+            number = int(in_text[1]) if in_text else None
         if number is None and not isinstance(error, OSError):
             raise
         reason = str(error) if number is None else os.strerror(number)
@@ -153,37 +166,9 @@ def naming(target: Path) -> Iterator[None]:
         raise InputError(f"{target} cannot be written: {reason}.") from None
 
 
-def _error_number(error: Exception) -> int | None:
-    """The system's number of an error, which Polars has in its text only."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return error.errno
-    found = _NUMBER.search(str(error)) if type(error).__module__.startswith(("polars", "builtins")) else None
-    return int(found[1]) if found else None
-
-
 def is_stream(target: Path) -> bool:
     """Whether what is written flows on, which a rename would cut off: standard output, pipes and devices."""
     names_open_file = str(target) in ("-", "/dev/stdout", "/dev/stderr")
     if names_open_file or os.path.realpath(target.parent).startswith("/proc/"):
         return True
     return target.exists() and not target.is_file() and not target.is_dir()
-
-
-def _copy(content: Path, target: Path) -> None:
-    with content.open("rb") as source:
-        if str(target) == "-":
-            sys.stdout.flush()
-            shutil.copyfileobj(source, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-            return
-        with target.open("ab") as stream:  # behind what a redirected file holds already
-            shutil.copyfileobj(source, stream)
-
-
-def _rights(target: Path) -> int:
-    """Those of the file that is replaced; else what other new files get, as temporary ones are for their owner alone."""
-    if target.exists():
-        return stat.S_IMODE(target.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

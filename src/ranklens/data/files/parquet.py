@@ -31,6 +31,8 @@ def stream_parquet(
 
 
 def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
+    import polars as pl
+
     files = _files(path)
     if _differ(files):  # each is read by its own types
         for file in files:
@@ -41,19 +43,21 @@ def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> It
     scan = scan.select(names if whole else frames.useful(names, ranks=ranks))
     # Most files end here; counting their rows would take as long as reading them.
     first = _collect(name, scan.head(_ROWS))
-    rows = len(first) if len(first) < _ROWS else _rows(name, scan)
+    rows = len(first)
+    if rows == _ROWS:
+        rows = int(_collect(name, scan.select(pl.len())).item())
     place = _place(path)
     size = place.stat().st_size if place.is_file() else rows
     yield partial(_converted, name, 0, convert, first)
     del first
+
+    def read(start: int, rows: pl.LazyFrame) -> pl.DataFrame:
+        return _converted(name, start, convert, _collect(name, rows))
+
     for start in range(_ROWS, rows, _ROWS):
         report(name, int(size * start / rows), size)
-        yield partial(_read, name, start, convert, scan.slice(start, _ROWS))
+        yield partial(read, start, scan.slice(start, _ROWS))
     report(name, size, size)
-
-
-def _read(name: str, start: int, convert: Convert, scan: pl.LazyFrame) -> pl.DataFrame:
-    return _converted(name, start, convert, _collect(name, scan))
 
 
 def _collect(name: str, scan: pl.LazyFrame) -> pl.DataFrame:
@@ -107,12 +111,6 @@ def _differ(files: list[Path]) -> bool:
         return len({tuple(schema.items()) for schema in schemas}) > 1
     except polars_failures(OSError):
         return False  # which reading them says better
-
-
-def _rows(name: str, scan: pl.LazyFrame) -> int:
-    import polars as pl
-
-    return int(_collect(name, scan.select(pl.len())).item())
 
 
 def _place(path: PathLike) -> Path:

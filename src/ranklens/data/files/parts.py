@@ -13,7 +13,7 @@ from typing import Any
 
 from ranklens import words
 from ranklens.data.files.json_reading import holds_rows
-from ranklens.data.files.lakes import refuse_files_of_lakes
+from ranklens.data.files.remote import refuse_files_of_lakes
 from ranklens.data.files.sources import open_source
 from ranklens.data.files.streams import TableStream
 from ranklens.data.files.suffixes import TABLES, name_of_file, suffix_of
@@ -70,13 +70,11 @@ def _matches(pattern: str) -> list[Path]:
 def _visible(found: Iterable[Path], place: Path) -> list[Path]:
     """Without what is hidden or in a hidden folder, unless the place itself says so; in order."""
     named = [part for part in place.parts if _is_hidden(part)]
-    return sorted(
-        one for one in found if all(_is_named(part, named) for part in one.parts if _is_hidden(part))
-    )
 
+    def is_named(part: str) -> bool:
+        return any(part == one or fnmatchcase(part, one) for one in named)
 
-def _is_named(part: str, named: Iterable[str]) -> bool:
-    return any(part == one or fnmatchcase(part, one) for one in named)
+    return sorted(one for one in found if all(is_named(part) for part in one.parts if _is_hidden(part)))
 
 
 def _is_hidden(name: str) -> bool:
@@ -118,15 +116,15 @@ def _are_parts(files: Sequence[Path]) -> bool:
     if (_common_folder(files) / "_SUCCESS").exists():  # which Spark writes last
         return True
     alike = len({*map(_without_numbers, files)}) < 2
-    return alike and all(_PART.search(file.name) or not _letters(file) for file in files)
+    bare = [_without_numbers(Path(name_of_file(file.name))) for file in files]
+    return alike and all(
+        _PART.search(file.name) or not re.search("[a-zA-Z]", name)
+        for file, name in zip(files, bare, strict=True)
+    )
 
 
 def _common_folder(files: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([file.parent for file in files]))
-
-
-def _letters(file: Path) -> str:
-    return re.sub(r"[^a-zA-Z]", "", _without_numbers(Path(name_of_file(file.name))))
 
 
 def files_of_runs(path: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from glob import glob
@@ -11,9 +10,14 @@ from pathlib import Path
 
 from ranklens.data.files import tables, trec
 from ranklens.data.files.json_reading import holds_rows
-from ranklens.data.files.lakes import lake_at, refuse_files_of_lakes
 from ranklens.data.files.parts import is_in_parts, parts_kind, visible_files
-from ranklens.data.files.remote import is_remote, refuse_other_address, remote_kind
+from ranklens.data.files.remote import (
+    is_remote,
+    lake_at,
+    refuse_files_of_lakes,
+    refuse_other_address,
+    remote_kind,
+)
 from ranklens.data.files.sources import PathLike, Source, open_source
 from ranklens.data.files.suffixes import TABLES, suffix_of
 from ranklens.data.files.systems import refuse_nested, several, system_folders
@@ -57,7 +61,10 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
     refuse_other_address(path)
     if not isinstance(path, Source) and str(path) != "-" and is_in_parts(path):
         if what == "run":
-            _refuse_several(path)
+            folders = system_folders(path)
+            if len(folders) > 1:
+                raise several(str(path), folders)
+            refuse_nested(path)
         only = visible_files(path) if given is None else []
         if len(only) == 1 and suffix_of(only[0]) not in TABLES:
             return locate(only[0], None, what)
@@ -68,13 +75,6 @@ def locate(path: PathLike, given: str | None, what: str) -> tuple[PathLike, str]
     if given is None and source.suffix == ".json" and holds_rows(source.head()):
         given = "jsonl"
     return source, given or _BY_SUFFIX.get(source.suffix) or _by_content(source, what)
-
-
-def _refuse_several(path: str | os.PathLike[str]) -> None:
-    folders = system_folders(path)
-    if len(folders) > 1:
-        raise several(str(path), folders)
-    refuse_nested(path)
 
 
 def locate_scores(path: PathLike) -> tuple[PathLike, str]:
@@ -105,13 +105,13 @@ def _folder_format(place: Path, what: str) -> str:
     if kind is not None:
         return kind
     if not place.is_dir():
-        found = glob(str(place), recursive=True)
-        if what == "run" and len(found) > 1:
+        matches = glob(str(place), recursive=True)
+        if what == "run" and len(matches) > 1:
             raise InputError(
-                f"{place} matches {len(found)} files, each a run of its own; compare them with ranklens.compare(qrels, {str(place)!r}), or "
+                f"{place} matches {len(matches)} files, each a run of its own; compare them with ranklens.compare(qrels, {str(place)!r}), or "
                 "pass one of them."
             )
-        what_is = "matches no Parquet, CSV, TSV or JSONL files" if found else "does not exist"
+        what_is = "matches no Parquet, CSV, TSV or JSONL files" if matches else "does not exist"
         raise InputError(f"{place} {what_is}.")
     tables_are = "tables (.parquet, .csv, .tsv, .jsonl)"
     lacks = f"BEIR's qrels or {tables_are}" if what == "qrels" else tables_are
@@ -134,8 +134,8 @@ def _by_content(source: Source, what: str) -> str:
     if _has_grade(fields) or _has_rank_and_score(fields):
         return "trec"
     kind = "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
-    found = {plain(name) for name in tables.header(head, tables.separator_of(head, kind))}
-    if len(found & _KNOWN_COLUMNS) >= 2:
+    columns = {plain(name) for name in tables.header(head, tables.separator_of(head, kind))}
+    if len(columns & _KNOWN_COLUMNS) >= 2:
         return kind
     return "msmarco" if what == "run" and len(fields) == 3 else "trec"
 
@@ -145,14 +145,13 @@ def _only_starts_as_json(head: bytes) -> bool:
     text = head.decode(errors="replace").rstrip()
     fields = trec.fields_of(text.partition("\n")[0])
     number = {3: 2, len(trec.TREC_QRELS): 3}.get(len(fields), 4)  # the place of a rank, a grade or a score
-    return len(fields) > number and _is_number(fields[number]) and _breaks_in_first_line(text)
-
-
-def _breaks_in_first_line(text: str) -> bool:
-    """Whether JSON fails in the first line. Errors in later lines, and where the text ends, are left to its reader."""
+    if len(fields) <= number or not _is_number(fields[number]):
+        return False
     try:
         json.loads(text)
-    except json.JSONDecodeError as error:
+    except (
+        json.JSONDecodeError
+    ) as error:  # those in later lines, and where the text ends, are left to its reader
         return error.lineno == 1 and error.pos < len(text)
     except (ValueError, RecursionError):
         return False

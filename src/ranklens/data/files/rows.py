@@ -56,7 +56,12 @@ def each_row(value: Any, what: str = "queries") -> Iterator[dict[str, Any]]:
 
 
 def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
-    place = _in_folder(Path(path), what)
+    place = Path(path)
+    if place.is_dir():
+        named = sorted(place.glob(f"{what}.*"))
+        if not named:
+            raise InputError(f"{path}: this folder has no {what}.jsonl; a BEIR folder has one.")
+        place = named[0]
     source = open_source(place)
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
     try:
@@ -64,7 +69,7 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
             yield from formats.read_table(place, "parquet").iter_rows(named=True)
         elif source.suffix == ".json" or head.startswith(b"["):
             source.check_json()
-            yield from each_row(unwrapped(loads(_text(source)), any_rows=True), what)
+            yield from each_row(unwrapped(loads(without_bom(source.read()).decode()), any_rows=True), what)
         elif head.startswith(b"{"):
             yield from each_row(_objects(source), what)
         else:
@@ -77,15 +82,6 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
         raise InputError(
             f"{source.name} cannot be read: {error}. {what.capitalize()} come as JSONL, JSON, CSV, TSV or Parquet."
         ) from None
-
-
-def _in_folder(path: Path, what: str) -> Path:
-    if not path.is_dir():
-        return path
-    found = next(iter(sorted(path.glob(f"{what}.*"))), None)
-    if found is None:
-        raise InputError(f"{path}: this folder has no {what}.jsonl; a BEIR folder has one.")
-    return found
 
 
 def _separated(place: Path, source: Source) -> Iterator[dict[str, Any]]:
@@ -112,10 +108,6 @@ def _objects(source: Source) -> Iterator[Any]:
                 raise InputError(
                     f"{source.name} cannot be read: line {number} is not a JSON object: {error}."
                 ) from None
-
-
-def _text(source: Source) -> str:
-    return without_bom(source.read()).decode()
 
 
 def _lines(source: Source) -> Iterator[str]:

@@ -11,7 +11,6 @@ import gzip
 import io
 import lzma
 import math
-import mmap
 import os
 import re
 import shutil
@@ -29,11 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from ranklens.data.files import limits, temporary
-from ranklens.data.files.binary import refuse_binary
-from ranklens.data.files.forking import polars_is_used
 from ranklens.data.files.suffixes import suffix_of
 from ranklens.data.files.watching import report
-from ranklens.errors import InputError, polars_failures
+from ranklens.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,14 +40,46 @@ _HEAD = 1 << 16  # bytes that show the format
 BOM = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
-_ZST = b"\x28\xb5\x2f\xfd"
+ZST = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
-    _ZST: "zst",
+    ZST: "zst",
     b"\xfd7zXZ\x00": "xz",
     b"BZh": "bz2",
 }
 
+_TABLE = "write Parquet, CSV or JSONL from it"
+_UNPACK_IT = "unpack it, and pass a file that was in it"
+# How formats begin, what they are called, and what to do.
+_BEGINNINGS: dict[bytes, tuple[str, str]] = {
+    b"PK\x03\x04": ("a ZIP archive", _UNPACK_IT),
+    b"PK\x05\x06": ("an empty ZIP archive", _UNPACK_IT),
+    b"7z\xbc\xaf\x27\x1c": ("a 7-Zip archive", _UNPACK_IT),
+    b"Rar!\x1a\x07": ("a RAR archive", _UNPACK_IT),
+    b"\x04\x22\x4d\x18": ("an LZ4 archive", _UNPACK_IT),
+    b"\xd0\xcf\x11\xe0": ("a file of an old version of Office", "save the sheet as CSV"),
+    b"%PDF-": ("a PDF document", "pass the data that it was made from"),
+    b"ARROW1": ("a Feather (Arrow IPC) file", f"{_TABLE}, or pass the table that polars.read_ipc reads"),
+    b"FEA1": ("a Feather file of version 1", _TABLE),
+    b"\xff\xff\xff\xff": (
+        "an Arrow stream",
+        f"{_TABLE}, or pass the table that polars.read_ipc_stream reads",
+    ),
+    b"Obj\x01": ("an Avro file", f"{_TABLE}, or pass the table that polars.read_avro reads"),
+    b"SQLite format 3\0": ("an SQLite database", _TABLE),
+    b"\x89HDF\r\n": ("an HDF5 file", _TABLE),
+    b"\x93NUMPY": ("a NumPy array", "pass the array in Python"),
+    **{
+        bytes((0x80, version)): ("a pickle, which RankLens never loads", "write JSON or Parquet from it")
+        for version in range(2, 6)
+    },
+}
+_IN_ZIP = {
+    b"xl/": ("an Excel workbook", "save the sheet as CSV"),
+    b"mimetypeapplication/vnd.oasis": ("a spreadsheet of OpenDocument", "save the sheet as CSV"),
+    b".npy": ("an archive of NumPy arrays", "pass the arrays in Python"),
+}
+_TAR = 257  # where a tar archive says that it is one
 
 # How gzip, zlib and Zstandard begin; "x" with a control character or "^" may also begin an id.
 _UNPACKED_BY_POLARS = (b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
@@ -101,11 +130,11 @@ class Source:
         """The bytes, unpacked, at most ``size`` at a time; an archive that is packed far more than text is refused."""
         left = plausible(self.path) if self.packing else math.inf
         try:
-            with self.path.open("rb") as raw, self._unpack(raw) as file:
+            with self.path.open("rb") as raw, _UNPACK[self.packing](raw) as file:
                 while piece := file.read(size):
                     left -= len(piece)
                     if left < 0:
-                        raise _implausible(self.name)
+                        raise implausible(self.name)
                     yield piece
                     if self.packing:
                         report(self.name, raw.tell(), self.size)
@@ -124,9 +153,9 @@ class Source:
     @cached_property
     def _head(self) -> bytes:
         """Kept, because recognising a file looks at it several times."""
-        found = self._first(_HEAD)
-        refuse_binary(self.name, found)
-        return found
+        start = self._first(_HEAD)
+        refuse_binary(self.name, start)
+        return start
 
     def _first(self, size: int) -> bytes:
         content = b""
@@ -159,19 +188,16 @@ class Source:
     def read(self) -> bytes:
         """All bytes; a small archive may not fill the memory."""
         self.check_start()
-        found: list[bytes] = []
+        pieces: list[bytes] = []
         size = 0
         for piece in self.pieces():
-            found.append(piece)
+            pieces.append(piece)
             size += len(piece)
             if self.packing and size > limits.UNPACKED:
                 raise InputError(
                     f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
                 )
-        return b"".join(found)
-
-    def _unpack(self, raw: BinaryIO) -> BinaryIO:
-        return cast("BinaryIO", _UNPACK[self.packing](raw))
+        return b"".join(pieces)
 
 
 PathLike: TypeAlias = "str | os.PathLike[str] | Source"
@@ -220,9 +246,11 @@ def copy_of(file: Any) -> Source:
 def _copied(name: str, stream: BinaryIO) -> Source:
     """What can be read only once, in a temporary file that is removed with the source."""
     place, copy = temporary.private_file()
-    _let_ctrl_c_through()
+    if hasattr(signal, "siginterrupt"):  # not on Windows
+        # Ctrl-C ends the wait for a pipe, as usual in Python: Polars, once loaded, has the system continue reading instead.
+        signal.siginterrupt(signal.SIGINT, True)
     try:
-        for piece in _bounded(name, _whole_lines(name, stream)):
+        for piece in _whole_lines(name, stream):
             copy.write(piece)
         copy.flush()
         source = _recognised(name, place)
@@ -237,11 +265,17 @@ def _copied(name: str, stream: BinaryIO) -> Source:
     return source
 
 
-def _bounded(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces, as long as they leave room for others in the folder of temporary files."""
+def _whole_lines(name: str, stream: BinaryIO) -> Iterator[bytes]:
+    """What the stream gives, as long as it leaves room in the folder of temporary files and, if it is text, has ends of lines."""
     folder, size = tempfile.gettempdir(), 0
     most = min(limits.PIPED, shutil.disk_usage(folder).free // 2)
-    for piece in pieces:
+    waiting, is_text = 0, None  # bytes since the last end of line
+    while piece := stream.read(1 << 20):
+        if is_text is None:
+            is_text = not piece.lstrip(BOM + b" \t\r\n").startswith((*_MAGIC, b"PAR1", b"{", b"["))
+        waiting = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else waiting + len(piece)
+        if is_text and waiting > limits.LONGEST_LINE:
+            raise endless_line(name)
         size += len(piece)
         if size > most:
             raise InputError(
@@ -252,22 +286,18 @@ def _bounded(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _let_ctrl_c_through() -> None:
-    """Who waits for a pipe can stop that, as usual in Python: Polars, once loaded, has the system continue reading instead."""
-    if hasattr(signal, "siginterrupt"):  # not on Windows
-        signal.siginterrupt(signal.SIGINT, True)
-
-
-def _whole_lines(name: str, stream: BinaryIO) -> Iterator[bytes]:
-    """What the stream gives; text without an end of line would fill the folder of temporary files."""
-    waiting, is_text = 0, None  # bytes since the last end of line
-    while piece := stream.read(1 << 20):
-        if is_text is None:
-            is_text = not piece.lstrip(BOM + b" \t\r\n").startswith((*_MAGIC, b"PAR1", b"{", b"["))
-        waiting = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else waiting + len(piece)
-        if is_text and waiting > limits.LONGEST_LINE:
-            raise endless_line(name)
-        yield piece
+def refuse_binary(name: str, head: bytes) -> None:
+    """Say what a file is that no reader takes; its bytes might pass for text."""
+    meaning = next((known for start, known in _BEGINNINGS.items() if head.startswith(start)), None)
+    if head.startswith(b"PK\x03\x04"):
+        meaning = next((known for sign, known in _IN_ZIP.items() if sign in head), meaning)
+    if head[_TAR : _TAR + 5] == b"ustar":
+        meaning = ("a tar archive", _UNPACK_IT)
+    if head.startswith(b"ORC") and not head[3:4].decode("latin-1").isprintable():
+        meaning = ("an ORC file", _TABLE)
+    if meaning is not None:
+        what, todo = meaning
+        raise InputError(f"{name} is {what}: {todo}.", path=name)
 
 
 def no_data(source: Source) -> InputError:
@@ -289,9 +319,8 @@ def _recognised(name: str, file: Path) -> Source:
         raise InputError(f"{name}: the file is empty.", path=name)
     if start.startswith(_UTF_16):
         raise InputError(f"{name}: this is UTF-16; save the file as UTF-8.", path=name)
-    source = Source(
-        name, file, next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
-    )
+    packing = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    source = Source(name, file, packing)
     if source.packing and not source.head(1):
         raise InputError(f"{name}: the file is empty.", path=name)
     return source
@@ -306,96 +335,27 @@ def for_polars(path: Path) -> Path | bytes:
     return path
 
 
-def _open_zst(raw: BinaryIO) -> Any:
-    """Zstd is in no standard library before Python 3.14, but every Polars brings it, and reads lines with it."""
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        path = Path(raw.name)
-        _refuse_bomb(path)
-        return _ZstLines(path)
-    return zstd.open(raw)
-
-
-def _refuse_bomb(path: Path) -> None:
-    """Polars unpacks a line as a whole, so the size of an archive that is packed far more than text has to be known before."""
-    if most_unpacked(path) > plausible(path):
-        raise _implausible(str(path))
-
-
 def plausible(path: Path) -> int:
     """Bytes that an archive of this size may hold if it is text."""
     return max(limits.MODEST, limits.RATIO * path.stat().st_size)
 
 
-def _implausible(name: str) -> InputError:
+def implausible(name: str) -> InputError:
+    """What holds far more than its size is refused, before it fills the memory."""
     return InputError(
         f"{name}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
     )
 
 
-def most_unpacked(path: Path) -> int:
-    """The most bytes that a zstd archive can hold, told by the headers of its blocks, each of 128 KB at most."""
-    total = 0
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as packed:
-        place = 0
-        while place + 9 <= len(packed):
-            kind = packed[place : place + 4]
-            if kind[1:] == b"\x2a\x4d\x18" and 0x50 <= kind[0] <= 0x5F:  # a frame to skip
-                place += 8 + int.from_bytes(packed[place + 4 : place + 8], "little")
-                continue
-            if kind != _ZST:
-                break
-            place, held = _frame(packed, place)
-            total += held
-    return total
-
-
-def _frame(packed: mmap.mmap, place: int) -> tuple[int, int]:
-    """Where a zstd frame ends, and the most it can hold (RFC 8878, 3.1.1)."""
-    flags = packed[place + 4]
-    single = flags >> 5 & 1
-    size_of_size = (single, 2, 4, 8)[flags >> 6]
-    place += 5 + (1 - single) + (0, 1, 2, 4)[flags & 3] + size_of_size
-    held, last = 0, 0
-    while not last and place + 3 <= len(packed):
-        header = int.from_bytes(packed[place : place + 3], "little")
-        last, kind, size = header & 1, header >> 1 & 3, header >> 3
-        held += size if kind < 2 else 1 << 17
-        place += 3 + (1 if kind == 1 else size)
-    return place + 4 * (flags >> 2 & 1), held
-
-
-class _ZstLines(io.RawIOBase):
-    """The unpacked bytes of a zstd archive of text, put together from the lines that Polars reads."""
-
-    def __init__(self, path: Path) -> None:
-        self._batches = _zst_batches(path)
-        self._rest = b""
-
-    def read(self, size: int = -1) -> bytes:
-        while not self._rest:
-            batch = next(self._batches, None)
-            if batch is None:
-                return b""
-            self._rest = "".join(f"{line}\n" for line in batch).encode()
-        piece, self._rest = self._rest[:size], self._rest[size:]
-        return piece
-
-
-def _zst_batches(path: Path) -> Iterator[list[str]]:
-    import polars as pl
-
-    polars_is_used()
-
+def _open_zst(raw: BinaryIO) -> Any:
+    """Zstd is in no standard library before Python 3.14, but every Polars brings it, and reads lines with it."""
     try:
-        for batch in pl.scan_lines(for_polars(path), glob=False).collect_batches(
-            chunk_size=1 << 17, maintain_order=True
-        ):
-            yield batch.to_series().to_list()
-    except polars_failures() as error:
-        message = str(error).splitlines()[0]
-        raise (UnicodeError if "utf8" in message else ValueError)(message) from None
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        from ranklens.data.files.zst import ZstLines
+
+        return ZstLines(Path(raw.name))
+    return zstd.open(raw)
 
 
 _UNPACK: dict[str | None, Callable[[Any], Any]] = {

@@ -60,8 +60,13 @@ class TableStream:
 
         polars_is_used()
         rows = 0
+
+        def work(read: ReadTable) -> tuple[int, T]:
+            table = read()
+            return len(table), function(table)
+
         try:
-            for count, result in ahead(partial(_apply, function, read) for read in self.tables()):
+            for count, result in ahead(partial(work, read) for read in self.tables()):
                 rows += count
                 yield result
         except pl.exceptions.PanicException as error:  # which is no Exception
@@ -72,9 +77,11 @@ class TableStream:
 
     def then(self, function: Callable[[pl.DataFrame], pl.DataFrame]) -> TableStream:
         """The same with each table changed."""
-        return TableStream(
-            self.name, lambda: (partial(_changed, function, read) for read in self.tables()), self.once
-        )
+
+        def changed(read: ReadTable) -> pl.DataFrame:
+            return function(read())
+
+        return TableStream(self.name, lambda: (partial(changed, read) for read in self.tables()), self.once)
 
     def held(self) -> TableStream:
         """The same, whose tables are held after the first walk to their end: further walks read nothing."""
@@ -95,15 +102,6 @@ class TableStream:
             count[:] = [number]
 
         return TableStream(self.name, walk, self.once)
-
-
-def _changed(function: Callable[[pl.DataFrame], pl.DataFrame], read: ReadTable) -> pl.DataFrame:
-    return function(read())
-
-
-def _apply(function: Callable[[pl.DataFrame], T], read: ReadTable) -> tuple[int, T]:
-    table = read()
-    return len(table), function(table)
 
 
 def ahead(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:

@@ -139,22 +139,20 @@ class OneSystem:
         self._ordered_by: dict[str, None] = {}
 
     def __call__(self, table: Any) -> pl.DataFrame:
-        converted = self._of_system(table)
+        column = frames.system_column(table)
+        if column is None:
+            self._see([None])
+        else:
+            table = frames.to_polars(table)
+            if self._system is None:
+                self._see(_systems(table) or ())
+        converted = self._convert(table)
+        if column is not None and self._system is not None:
+            converted = converted.filter(names_in(table[column]) == self._system)
         self._ordered_by[frames.ordered_by(table, self._columns)] = None
         if len(self._ordered_by) > 1:
             raise InputError("some parts have scores, others only ranks, and these cannot be compared.")
         return converted
-
-    def _of_system(self, table: Any) -> pl.DataFrame:
-        column = frames.system_column(table)
-        if column is None:
-            self._see([None])
-            return self._convert(table)
-        table = frames.to_polars(table)
-        if self._system is not None:
-            return self._convert(table).filter(names_in(table[column]) == self._system)
-        self._see(_systems(table) or ())
-        return self._convert(table)
 
     def _see(self, systems: Iterable[str | None]) -> None:
         self._seen.update(dict.fromkeys(systems))

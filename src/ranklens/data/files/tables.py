@@ -85,12 +85,12 @@ def _read_delimited(
 ) -> Iterator[Callable[[], pl.DataFrame]]:
     names: list[str] = []
     for block in _closed_quotes(source) if dialect.quote else blocks(source):
-        if names:
-            yield partial(parse_block, source, partial(_parse_rest, dialect, names, convert), block)
-            continue
-        names = header(block.load(), dialect.separator)
-        _check_names(source, names)
-        yield partial(parse_block, source, partial(_parse_first, dialect, names, convert), block)
+        has_header = not names
+        if has_header:
+            names = header(block.load(), dialect.separator)
+            _check_names(source, names)
+        parse = partial(_parse_delimited, dialect, names, convert, has_header)
+        yield partial(parse_block, source, parse, block)
 
 
 def separator_of(content: bytes, kind: str) -> str:
@@ -152,27 +152,21 @@ def _closed_quotes(source: Source) -> Iterator[Block]:
         yield Block(start, partial(bytes, held))
 
 
-def _parse_first(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
-    """The block with the header."""
-    line = content[: content.find(b"\n") + 1] or content
-    if not _SOMETHING.search(content, len(line)):
-        decode(line.rstrip(b"\n"))
-        return _converted(_texts([], names), convert)
-    return _parse_delimited(dialect, names, convert, content, len(line))
-
-
-def _parse_rest(dialect: _Dialect, names: list[str], convert: Convert, content: bytes) -> pl.DataFrame:
-    return _parse_delimited(dialect, names, convert, content)
-
-
 def _parse_delimited(
-    dialect: _Dialect, names: list[str], convert: Convert, content: bytes, header: int = 0
+    dialect: _Dialect, names: list[str], convert: Convert, has_header: bool, content: bytes
 ) -> pl.DataFrame:
-    """The rows behind a header of so many bytes, which is not cut off: that would copy all the rest."""
+    """The rows of a block; its header is not cut off, which would copy all the rest."""
+    header = (content.find(b"\n") + 1 or len(content)) if has_header else 0
+    if has_header and not _SOMETHING.search(content, header):
+        decode(content[:header].rstrip(b"\n"))
+        return _converted(_texts([], names), convert)
     quoted = dialect.quote is not None and b'"' in content
     try:
         table = _split_fast(dialect, names, content, header)
-        if table is not None and not (quoted and _may_go_on(content, header, len(table))):
+        # A quoted field may go on over the end of its line, or of the file.
+        lines = content.count(b"\n", header) + (not content.endswith(b"\n")) if quoted else 0
+        goes_on = quoted and (table is None or len(table) != lines or content.count(b'"') % 2 == 1)
+        if table is not None and not goes_on:
             # Polars takes an empty field for no value, but not one in quotes.
             may_be_empty = quoted and b'""' in content  # the first look takes no time
             return _converted(table, convert) if may_be_empty else convert(table)
@@ -183,29 +177,16 @@ def _parse_delimited(
         table = _converted(_texts([row.fields for row in rows], names), convert)
     except RowError as wrong:
         raise WrongLine(rows[wrong.row].line, wrong.message) from None
-    _check_ids(table, rows)
-    return table
-
-
-def _may_go_on(content: bytes, header: int, rows: int) -> bool:
-    """Whether a quoted field may go on over the end of its line, or of the file."""
-    lines = content.count(b"\n", header) + (not content.endswith(b"\n"))
-    return rows != lines or content.count(b'"') % 2 == 1
-
-
-def _check_ids(table: pl.DataFrame, rows: Sequence[_Row]) -> None:
-    """An id that goes on over the end of its line has swallowed what follows."""
     longer = next((row for row in rows if row.is_longer), None)
-    if longer is None:
-        return
-    for name in {"query", "doc"} & {*table.columns}:
-        wrong = table[name].cast(str).drop_nulls()
-        wrong = wrong.filter(wrong.str.contains(r"[\r\n]"))
-        if len(wrong):
+    for name in {"query", "doc"} & {*table.columns} if longer else ():
+        over = table[name].cast(str).drop_nulls()
+        over = over.filter(over.str.contains(r"[\r\n]"))
+        if longer and len(over):  # an id that goes on over the end of its line has swallowed what follows
             raise WrongLine(
                 longer.line,
-                f"the {name} {brief(wrong[0], 80)!r} goes on over the end of the line. {_UNCLOSED}",
+                f"the {name} {brief(over[0], 80)!r} goes on over the end of the line. {_UNCLOSED}",
             )
+    return table
 
 
 def _split_fast(dialect: _Dialect, names: list[str], content: bytes, header: int) -> pl.DataFrame | None:
@@ -325,22 +306,24 @@ def _parse_rows(convert: Convert, all_keys: bool, content: bytes) -> pl.DataFram
 
 def _numbered_rows(content: bytes) -> tuple[list[int], list[dict[str, Any]]]:
     """The numbers of the lines that hold something, and what they hold."""
-    lines = [(n, line) for n, line in enumerate(decode(content).split("\n"), 1) if line.strip()]
-    return [number for number, _ in lines], [_row(number, line) for number, line in lines]
-
-
-def _row(number: int, line: str) -> dict[str, Any]:
-    try:
-        row = loads(line)
-    except RepeatedKeyError as error:
-        raise WrongLine(number, f"{error}.") from None
-    except ValueError as error:
-        raise WrongLine(number, f"this is not JSON: {error}.") from None
-    if not isinstance(row, dict):
-        raise WrongLine(
-            number, f"expected an object with the keys query, doc and a number, not {line[:60]!r}."
-        )
-    return row
+    numbers: list[int] = []
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(decode(content).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = loads(line)
+        except RepeatedKeyError as error:
+            raise WrongLine(number, f"{error}.") from None
+        except ValueError as error:
+            raise WrongLine(number, f"this is not JSON: {error}.") from None
+        if not isinstance(row, dict):
+            raise WrongLine(
+                number, f"expected an object with the keys query, doc and a number, not {line[:60]!r}."
+            )
+        numbers.append(number)
+        rows.append(row)
+    return numbers, rows
 
 
 def frame_of_rows(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

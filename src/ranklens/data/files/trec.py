@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from inspect import signature
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -196,7 +195,7 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
             quote_char=None,
             schema={**schema, further: pl.String},
             columns=[*(columns[name] for name in wanted), further],
-            **_missing_columns(),
+            missing_columns="insert",
         )
     except polars_failures():
         return None
@@ -207,14 +206,6 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     if not complete or not _is_clean(block, separator, len(frame), len(names)):
         return None
     return frame.select(**{name: columns[name] for name in wanted})
-
-
-@cache
-def _missing_columns() -> dict[str, Any]:
-    """Older versions of Polars add columns that the file lacks by themselves; newer ones have to be asked to."""
-    import polars as pl
-
-    return {"missing_columns": "insert"} if "missing_columns" in signature(pl.read_csv).parameters else {}
 
 
 def _is_text(block: bytes) -> bool:
@@ -253,11 +244,19 @@ def read_carefully(
     """The wanted columns of any block."""
     import polars as pl
 
-    text = _any_text(block) if manner.as_c else decode(block)
+    if manner.as_c:  # bytes that are not UTF-8 become letters of their own
+        letters = block.decode("utf-8", "surrogateescape")
+        text = re.sub("[\udc80-\udcff]", lambda odd: chr(ord(odd[0]) - 0xDC00 + _ODD_BYTES), letters)
+    else:
+        text = decode(block)
     lines = pl.DataFrame({"text": text.split("\n")}, schema={"text": pl.String})
     lines = lines.with_row_index("line", 1)
     if "\r" in text and not manner.as_c:
-        _refuse_lone_returns(lines)
+        # Lines that end with CR alone would be one line, of which only the first fields are read.
+        alone = lines.filter(pl.col("text").str.contains(r"\r\s*[^\r\s]"))
+        if len(alone):
+            message = "a line ends with CR alone; save the file with the line ends of Unix or Windows."
+            raise WrongLine(alone["line"][0], message)
     lines = lines.with_columns(pl.col("text").str.replace_all(_RUN_OF_SPACE, " ").str.strip_chars(" "))
     lines = lines.filter(pl.col("text") != "")
     if manner.comments:
@@ -281,18 +280,6 @@ def read_carefully(
     return frame.drop("line")
 
 
-def _refuse_lone_returns(lines: pl.DataFrame) -> None:
-    """Lines that end with CR alone would be one line, of which only the first fields are read."""
-    import polars as pl
-
-    wrong = lines.filter(pl.col("text").str.contains(r"\r\s*[^\r\s]"))
-    if len(wrong):
-        raise WrongLine(
-            wrong["line"][0],
-            "a line ends with CR alone; save the file with the line ends of Unix or Windows.",
-        )
-
-
 def _numbers(frame: pl.DataFrame, name: str, manner: Manner) -> pl.DataFrame:
     import polars as pl
 
@@ -311,12 +298,6 @@ def _hexadecimal(text: str) -> float | None:
         return float.fromhex(text) if "0x" in text.lower() else None
     except (ValueError, OverflowError):
         return None
-
-
-def _any_text(block: bytes) -> str:
-    """A block as text, bytes that are not UTF-8 as letters of their own."""
-    text = block.decode("utf-8", "surrogateescape")
-    return re.sub("[\udc80-\udcff]", lambda found: chr(ord(found[0]) - 0xDC00 + _ODD_BYTES), text)
 
 
 def decode(block: bytes) -> str:

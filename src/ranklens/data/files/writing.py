@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -95,10 +96,10 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
     if packing and format == "parquet":
         raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
     count = _Counter()
-    found = _for_format(stream, what, format)
+    read = _for_format(stream, what, format)
     if format == "trec" and what == "run":
-        found = map(OneSystem(lambda table: table, name, error=_too_many), found)
-    tables = count.of(_tidy(table, what) for table in found)
+        read = map(OneSystem(lambda table: table, name, error=_too_many), read)
+    tables = count.of(_tidy(table, what) for table in read)
     write: Callable[[Path], None]
     if format == "parquet":
         write = partial(_write_parquet, tables)
@@ -189,6 +190,8 @@ def _with_all_columns(table: pl.DataFrame, what: str) -> pl.DataFrame:
 
 def _alike(stream: TableStream) -> TableStream:
     """All tables with the same columns: rows of JSONL may have keys that others lack, and values of several types."""
+    import polars as pl
+
     kinds: dict[str, set[pl.DataType]] = {}
     for table in stream:
         for name, kind in table.schema.items():
@@ -197,29 +200,22 @@ def _alike(stream: TableStream) -> TableStream:
             raise InputError(
                 f"{stream.name}: the rows have more than {limits.KEYS:,} different keys; are some of them ids?"
             )
-    schema = {name: _common(name, found) for name, found in kinds.items()}
-    return stream.then(partial(_with_schema, schema=schema))
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {}
+    for name, types in kinds.items():
+        known = types - {pl.Null()}
+        if len(known) > 1 and any(kind.is_nested() for kind in known):
+            raise InputError(
+                f"the column {name!r} holds lists or objects in some rows and something else in others."
+            )
+        numeric = known and all(kind.is_numeric() for kind in known)
+        schema[name] = next(iter(known)) if len(known) == 1 else pl.Float64 if numeric else pl.String
 
+    def with_schema(table: pl.DataFrame) -> pl.DataFrame:
+        lacking = [name for name in schema if name not in table.columns]
+        table = table.with_columns(pl.lit(None, schema[name]).alias(name) for name in lacking)
+        return table.select(pl.col(name).cast(kind) for name, kind in schema.items())
 
-def _common(name: str, kinds: set[pl.DataType]) -> Any:
-    """The type that holds the values of all."""
-    import polars as pl
-
-    known = kinds - {pl.Null()}
-    if len(known) == 1:
-        return next(iter(known))
-    if any(kind.is_nested() for kind in known):
-        raise InputError(
-            f"the column {name!r} holds lists or objects in some rows and something else in others."
-        )
-    return pl.Float64 if known and all(kind.is_numeric() for kind in known) else pl.String
-
-
-def _with_schema(table: pl.DataFrame, schema: dict[str, Any]) -> pl.DataFrame:
-    import polars as pl
-
-    missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in table.columns]
-    return table.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in schema.items())
+    return stream.then(with_schema)
 
 
 def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
@@ -235,13 +231,8 @@ def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
         return tables
     first = next(tables)
     if "rank" in first.columns:
-        return _chain(first, tables)
+        return chain([first], tables)
     return iter([pl.concat([first, *tables], how="diagonal_relaxed")])  # ranks are counted over whole queries
-
-
-def _chain(first: pl.DataFrame, rest: Tables) -> Tables:
-    yield first
-    yield from rest
 
 
 def _tidy(table: pl.DataFrame, what: str) -> pl.DataFrame:
@@ -250,14 +241,11 @@ def _tidy(table: pl.DataFrame, what: str) -> pl.DataFrame:
 
     order = [name for name in (_QRELS if what == "qrels" else _RUN) if name in table.columns]
     table = table.select(*order, *(name for name in table.columns if name not in order))
-    if what == "qrels" and _are_whole(table["grade"]):
-        table = table.with_columns(pl.col("grade").cast(pl.Int64))
+    if what == "qrels":
+        grades = table["grade"]
+        if ((grades == grades.round()) & (grades.abs() < 2**53)).all():  # which an integer can hold
+            table = table.with_columns(pl.col("grade").cast(pl.Int64))
     return table
-
-
-def _are_whole(grades: pl.Series) -> bool:
-    """Whether all are whole numbers that an integer can hold."""
-    return bool(((grades == grades.round()) & (grades.abs() < 2**53)).all())
 
 
 # --- writing
@@ -276,17 +264,19 @@ def _write_parquet(tables: Tables, place: Path) -> None:
             yield table.cast(schema) if table.schema != schema else table
 
     source = register_io_source(rows, schema=schema)
-    with place.open("wb") if _odd(place) else nullcontext(place) as target:
+    # Polars cannot open a file whose name is not UTF-8.
+    is_odd = str(place) != str(place).encode("utf-8", "replace").decode()
+    with place.open("wb") if is_odd else nullcontext(place) as target:
         source.sink_parquet(target, compression="lz4", statistics=False, row_group_size=1 << 18)
 
 
-def _odd(place: Path) -> bool:
-    """Whether Polars cannot open a file of that name, which is not UTF-8."""
-    return str(place) != str(place).encode("utf-8", "replace").decode()
-
-
 def _write_text(tables: Tables, format: str, packing: str, place: Path) -> None:  # noqa: A002
-    to_text: Mapping[str, Callable[..., str]] = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "trec": _trec}
+    to_text: Mapping[str, Callable[..., str]] = {
+        "csv": _delimited,
+        "tsv": partial(_delimited, tabs=True),
+        "jsonl": _jsonl,
+        "trec": _trec,
+    }
     with _OPEN[packing](place) as file:
         for number, table in enumerate(tables):
             content = to_text[format](table, header=number == 0)
@@ -303,18 +293,21 @@ def _zst(content: str) -> bytes:
     return packed.getvalue()
 
 
-def _csv(table: pl.DataFrame, *, header: bool) -> str:
+def _delimited(table: pl.DataFrame, *, header: bool, tabs: bool = False) -> str:
     _refuse_kinds(table, lambda kind: kind.is_nested() or _is_no_text(kind))
+    if tabs:
+        _refuse(table, r"[\t\r\n]", "a tab or an end of line, which a TSV file")
+        return table.write_csv(include_header=header, separator="\t", quote_style="never")
     _refuse(table.select("query", "doc"), r"[\r\n]", "an end of line, which ids in a CSV file")
     return table.write_csv(include_header=header)
 
 
 def _refuse_kinds(table: pl.DataFrame, wrong: Callable[[Any], bool]) -> None:
     """Columns that the format has no words for."""
-    found = next(((name, kind) for name, kind in table.schema.items() if wrong(kind)), None)
-    if found is None:
+    odd = next(((name, kind) for name, kind in table.schema.items() if wrong(kind)), None)
+    if odd is None:
         return
-    name, kind = found
+    name, kind = odd
     if kind.is_nested() and not _is_no_text(kind):
         raise InputError(f"The column {brief(name)!r} holds lists or objects; write .jsonl or .parquet.")
     raise InputError(f"The column {brief(name)!r} holds {kind}, which is no text; write .parquet.")
@@ -329,27 +322,19 @@ def _is_no_text(kind: Any) -> bool:
     return kind in (pl.Binary, pl.Duration, pl.Object) or any(map(_is_no_text, parts))
 
 
-def _tsv(table: pl.DataFrame, *, header: bool) -> str:
-    _refuse_kinds(table, lambda kind: kind.is_nested() or _is_no_text(kind))
-    _refuse(table, r"[\t\r\n]", "a tab or an end of line, which a TSV file")
-    return table.write_csv(include_header=header, separator="\t", quote_style="never")
-
-
 def _jsonl(table: pl.DataFrame, *, header: bool) -> str:  # noqa: ARG001  there is none
     """Infinity and NaN as text, for which JSON has no numbers and Polars writes null."""
     _refuse_kinds(table, _is_no_text)
     numbers = [name for name, kind in table.schema.items() if kind.is_float()]
     if all(table[name].is_finite().all() for name in numbers):
         return table.write_ndjson()
-    rows = table.iter_rows(named=True)
-    return "".join(
-        json.dumps({k: _finite(v) for k, v in row.items()}, ensure_ascii=False, default=str) + "\n"
-        for row in rows
-    )
-
-
-def _finite(value: Any) -> Any:
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    lines = []
+    for row in table.iter_rows(named=True):
+        for name in numbers:
+            if row[name] is not None and not math.isfinite(row[name]):
+                row[name] = str(row[name])
+        lines.append(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+    return "".join(lines)
 
 
 def _trec(table: pl.DataFrame, *, header: bool) -> str:
@@ -359,8 +344,11 @@ def _trec(table: pl.DataFrame, *, header: bool) -> str:
     dropped = [name for name in table.columns if name not in names]
     if dropped and header:
         warn(f"TREC files have no columns {dropped}; they are left out.")
-    rank = _rank(pl.col("score")).over("query").cast(pl.String)
-    missing: dict[str, Any] = {
+    # Best first; what is not a number comes last, as everywhere.
+    numbers = pl.col("score").fill_nan(None)
+    last = numbers.count() + pl.col("score").is_nan().cum_sum()
+    rank = numbers.rank("ordinal", descending=True).fill_null(last).over("query").cast(pl.String)
+    missing: dict[str, pl.Expr] = {
         "iteration": pl.lit("0"), "Q0": pl.lit("Q0"), "rank": rank, "tag": pl.lit("ranklens"),
     }  # fmt: skip
     added = {name: missing[name] for name in names if name not in table.columns}
@@ -372,12 +360,6 @@ def _trec(table: pl.DataFrame, *, header: bool) -> str:
             "A query id that begins with # would be a comment in a TREC file; choose another format."
         )
     return table.write_csv(separator=" ", include_header=False, quote_style="never")
-
-
-def _rank(score: pl.Expr) -> pl.Expr:
-    """Best first; what is not a number comes last, as everywhere."""
-    numbers = score.fill_nan(None)
-    return numbers.rank("ordinal", descending=True).fill_null(numbers.count() + score.is_nan().cum_sum())
 
 
 def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:

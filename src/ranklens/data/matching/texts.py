@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from ranklens.data.matching.passages import Coverage, Passages, matched
 from ranklens.data.readers.paths import follow
+from ranklens.data.readers.rankings import one_line
 from ranklens.data.readers.retrieved import IdFrom, unmatched
 from ranklens.errors import InputError, nearest
 
@@ -168,7 +169,10 @@ class ByText(Passages):
             if not tokens(text):
                 raise InputError(f"ByText: the expected text {text!r} of query {query!r} holds no word.")
         named = [self._name_and_text(doc, query) for doc in ids]
-        items = [(self._other(name, rank, gold), text) for rank, (name, text) in enumerate(named, 1)]
+        items = [  # under ids that are nobody's expected text
+            (name if name and name not in gold else unmatched(rank), text)
+            for rank, (name, text) in enumerate(named, 1)
+        ]
         return matched(items, _Held(self.how, self.threshold, tuple(gold)), gold)
 
     def _name_and_text(self, doc: str, query: str) -> tuple[str, str]:
@@ -178,11 +182,6 @@ class ByText(Passages):
         if doc not in self.corpus:
             raise InputError(f"ByText: the corpus has no text of {doc!r}, which query {query!r} retrieved.")
         return doc, self.corpus[doc]
-
-    @staticmethod
-    def _other(name: str, rank: int, gold: Mapping[str, float]) -> str:
-        """An id that is nobody's expected text."""
-        return name if name and name not in gold else unmatched(rank)
 
 
 @dataclass(frozen=True)
@@ -210,37 +209,27 @@ class _Held(Coverage[str]):
         return found
 
 
+@lru_cache(maxsize=1 << 12)
+def runs(text: str) -> frozenset[tuple[str, ...]]:
+    """All runs of words that are long enough to tell a text by."""
+    words = tokens(text)
+    return frozenset(words[place : place + _RUN] for place in range(len(words) - _RUN + 1))
+
+
 def _runs_held(chunk: str, passage: str) -> tuple[int, int]:
     """The words of a passage that a chunk shares with it in runs, as bits, and how many words there are.
 
     >>> _runs_held("and the capital of Peru", "Lima is the capital of Peru")
     (60, 6)
     """
-    words, places = tokens(passage), 0
-    runs = _runs(chunk)
+    words, places, held = tokens(passage), 0, runs(chunk)
     for place in range(len(words) - _RUN + 1):
-        if words[place : place + _RUN] in runs:
+        if words[place : place + _RUN] in held:
             places |= ((1 << _RUN) - 1) << place
     return places, len(words)
 
 
-@lru_cache(maxsize=1 << 12)
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    words = tokens(text)
-    return frozenset(words[place : place + _RUN] for place in range(len(words) - _RUN + 1))
-
-
-def _pieces_of_words(chunk: str, passage: str) -> tuple[int, int]:
-    return _pieces(_words(chunk), _words(passage), " ")
-
-
-def _pieces_of_letters(chunk: str, passage: str) -> tuple[int, int]:
-    return _pieces(_in_one_line(chunk), _in_one_line(passage), "")
-
-
-@lru_cache(maxsize=1 << 12)
-def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
+_in_one_line = lru_cache(maxsize=1 << 12)(one_line)
 
 
 def _pieces(chunk: str, passage: str, edge: str) -> tuple[int, int]:
@@ -277,7 +266,7 @@ def _pieces(chunk: str, passage: str, edge: str) -> tuple[int, int]:
 
 
 _PLACES_HELD: dict[str, Callable[[str, str], tuple[int, int]]] = {
-    "contains": _pieces_of_words,
+    "contains": lambda chunk, passage: _pieces(_words(chunk), _words(passage), " "),
     "overlap": _runs_held,
-    "substring": _pieces_of_letters,
+    "substring": lambda chunk, passage: _pieces(_in_one_line(chunk), _in_one_line(passage), ""),
 }

@@ -58,25 +58,24 @@ def hits_inside(response: Any) -> list[Any] | None:
     """
     if isinstance(response, list):
         return _of_one_query(response)
-    if not isinstance(response, Mapping):
-        return _of_a_client(response)
+    if not isinstance(
+        response, Mapping
+    ):  # Pinecone's ``result.hits`` in objects, Qdrant's ``groups``, Chroma's columns
+        listed = follow(response, "result.hits")
+        return listed if isinstance(listed, list) else _in_groups(response) or _in_columns(response)
     if all(isinstance(value, Real) for value in response.values()):  # {document: score}
         return None
     if isinstance(response.get("responses"), list):
         return hits_inside(_only(response["responses"]))
-    found = _listed(response)
+    hits = _listed(response)
     problem = _problem(response)
-    if problem and not found and not _has_another_list(response):
+    # An answer that is not an engine's may have its results in another list.
+    others = [key for key, value in response.items() if isinstance(value, list) and key not in _ABOUT_ERRORS]
+    if problem and not hits and not others:
         raise ResponseError(f"The engine answered with an error instead of hits: {problem}")
-    if problem and found:
+    if problem and hits:
         warn(f"A response is incomplete, and its hits are used as they are: {problem}")
-    return found
-
-
-def _of_a_client(response: Any) -> list[Any] | None:
-    """Hits in objects: Pinecone's ``result.hits``, Qdrant's ``groups``, Chroma's columns."""
-    found = follow(response, "result.hits")
-    return found if isinstance(found, list) else _in_groups(response) or _in_columns(response)
+    return hits
 
 
 def _in_groups(response: Any) -> list[Any] | None:
@@ -99,30 +98,19 @@ def _of_one_query(rows: list[Any]) -> list[Any] | None:
 
 def _listed(response: Mapping[str, Any]) -> list[Any] | None:
     for path in _LISTS:
-        found = follow(response, path)
-        if isinstance(found, list):
-            return [hit for hit in found if not _is_group(hit)]
+        hits = follow(response, path)
+        if isinstance(hits, list):  # Vespa's groupings come among the hits
+            return [
+                hit
+                for hit in hits
+                if not (isinstance(hit, Mapping) and str(hit.get("id", "")).startswith("group:"))
+            ]
     if isinstance(response.get("root"), Mapping):  # Vespa leaves children out where there are none
         return []
-    return _of_the_only_class(response) or _grouped(response) or _in_groups(response) or _in_columns(response)
-
-
-def _has_another_list(response: Mapping[str, Any]) -> bool:
-    """Whether results may be somewhere else, as in an answer that is not an engine's."""
-    return any(isinstance(value, list) for key, value in response.items() if key not in _ABOUT_ERRORS)
-
-
-def _is_group(hit: Any) -> bool:
-    """Whether this is one of Vespa's groupings, which come among the hits."""
-    return isinstance(hit, Mapping) and str(hit.get("id", "")).startswith("group:")
-
-
-def _of_the_only_class(response: Mapping[str, Any]) -> list[Any] | None:
-    """Weaviate's GraphQL: ``{"data": {"Get": {"Article": [...]}}}``."""
-    classes = follow(response, "data.Get")
-    if not isinstance(classes, Mapping):
-        return None
-    return list(_only(list(classes.values()), "classes") or [])
+    classes = follow(response, "data.Get")  # Weaviate's GraphQL: {"data": {"Get": {"Article": [...]}}}
+    if isinstance(classes, Mapping):
+        return list(_only(list(classes.values()), "classes") or [])
+    return _grouped(response) or _in_groups(response) or _in_columns(response)
 
 
 def _grouped(response: Mapping[str, Any]) -> list[Any] | None:
@@ -193,16 +181,16 @@ def own_id(hit: Any) -> Any:
     """
     if not isinstance(hit, Mapping):
         return None
-    found = follow(hit, "_additional.id")
-    if found is not None:
-        return found
-    if _is_vespas(hit):
-        return _vespa_name(hit)
-    return _milvus_key(hit) if hit.get("id") is None else None
-
-
-def _milvus_key(hit: Mapping[str, Any]) -> Any:
-    """The primary key, which has a name of its own: what is next to ``distance`` and ``entity``; clients also have it as ``id``."""
+    weaviates = follow(hit, "_additional.id")
+    if weaviates is not None:
+        return weaviates
+    if _is_vespas(hit):  # what the user called the document: the end of ``id:namespace:type:modifier:name``
+        full = follow(hit, "fields.documentid") if hit["id"].startswith("index:") else hit["id"]
+        parts = str(full).split(":", 4)
+        return parts[4] if parts[0] == "id" and len(parts) == 5 else full or hit["id"]
+    if hit.get("id") is not None:
+        return None
+    # Milvus' primary key has a name of its own: what is next to ``distance`` and ``entity``; clients also have it as ``id``.
     others = [key for key in hit if key not in ("distance", "entity")]
     alone = len(others) == 1 and "distance" in hit and "entity" in hit
     return getattr(hit, "id", hit[others[0]] if alone else None)
@@ -212,13 +200,6 @@ def _is_vespas(hit: Any) -> bool:
     return (
         isinstance(hit, Mapping) and "relevance" in hit and str(hit.get("id")).startswith(("id:", "index:"))
     )
-
-
-def _vespa_name(hit: Mapping[str, Any]) -> Any:
-    """What the user called the document: the end of ``id:namespace:type:modifier:name``."""
-    full = follow(hit, "fields.documentid") if hit["id"].startswith("index:") else hit["id"]
-    parts = str(full).split(":", 4)
-    return parts[4] if parts[0] == "id" and len(parts) == 5 else full or hit["id"]
 
 
 def score_or_distance(hit: Any) -> tuple[Any, bool]:

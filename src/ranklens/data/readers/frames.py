@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from math import isnan
 from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,17 +14,11 @@ from ranklens.errors import InputError, InPython, polars_failures
 from ranklens.words import either, several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
-# In a table of documents "id" may be either's, so it does not name a query here.
-# "query" is a text beside a column that says "id", and an id beside any other.
-QUERY_NAMES = (
-    *names.SAY_ID,
-    "query",
-    *(name for name in names.QUERY_IDS if name not in (*names.SAY_ID, "id", "_id")),
-)
+QUERY_NAMES = names.QUERY_COLUMNS
 DOC_NAMES = names.DOCS
 GRADE_NAMES = (*names.GRADES, "score")
 SCORE_NAMES = names.SCORES
@@ -67,7 +61,8 @@ def column_names(value: Any) -> list[str]:
     if hasattr(value, "column_names"):  # Arrow
         return [str(name) for name in value.column_names]
     if hasattr(value, "collect_schema"):
-        return _schema(value)
+        with _readable():  # the steps of a LazyFrame may not fit together
+            return list(value.collect_schema().names())
     return [str(name) for name in value.columns]
 
 
@@ -79,23 +74,13 @@ def list_columns(value: Any) -> list[str]:
     return [name for name, kind in schema.items() if isinstance(kind, (pl.List, pl.Array))]
 
 
-def _schema(frame: Any) -> list[str]:
-    """The columns of a LazyFrame, whose steps may not fit together."""
+@contextmanager
+def _readable() -> Iterator[None]:
     try:
-        return list(frame.collect_schema().names())
+        yield
     except polars_failures() as error:
-        raise _unreadable(error) from None
-
-
-def _collected(frame: pl.LazyFrame) -> pl.DataFrame:
-    try:
-        return frame.collect()
-    except polars_failures() as error:
-        raise _unreadable(error) from None
-
-
-def _unreadable(error: BaseException) -> InputError:
-    return InputError(f"The LazyFrame cannot be read: {next(iter(str(error).splitlines()), '')}")
+        reason = next(iter(str(error).splitlines()), "")
+        raise InputError(f"The LazyFrame cannot be read: {reason}") from None
 
 
 def to_polars(value: Any) -> pl.DataFrame:
@@ -103,7 +88,8 @@ def to_polars(value: Any) -> pl.DataFrame:
     import polars as pl
 
     if isinstance(value, pl.LazyFrame):
-        return _collected(value)
+        with _readable():
+            return value.collect()
     refuse_spark(value)
     if isinstance(value, pl.DataFrame):
         return value
@@ -150,12 +136,12 @@ def whole_among_text(values: list[Any]) -> list[Any]:
     """
     if not any(isinstance(value, str) for value in values):
         return values
-    return [int(value) if _ends_with_zero(value) else value for value in values]
-
-
-def _ends_with_zero(value: Any) -> bool:
-    is_float = isinstance(value, Real) and not isinstance(value, Rational)
-    return is_float and float(value).is_integer()
+    return [
+        int(float(value))
+        if isinstance(value, Real) and not isinstance(value, Rational) and float(value).is_integer()
+        else value
+        for value in values
+    ]
 
 
 def run_frame(
@@ -170,26 +156,22 @@ def run_frame(
 
     frame = to_polars(value)
     query, doc = _ids(frame, columns or {}, "run")
-    score = _column(frame, columns or {}, "score", SCORE_NAMES)
-    rank = _column(frame, columns or {}, "rank", RANK_NAMES)
+    score = _column(frame.columns, columns or {}, "score", SCORE_NAMES)
+    rank = _column(frame.columns, columns or {}, "rank", RANK_NAMES)
     if score is None and rank is None:
         raise lacking("run", "score", frame.columns, "score or rank")
     name = str(rank) if score is None else score
     number = _numbers(frame, name, "run", complete=complete).alias("score")
     number = -number if score is None else number
     number = number.fill_null(float("nan")) if number.null_count() else number
-    kept = [_ranks(frame[rank]).alias("rank")] if ranks and score and rank else []
-    return _check_ids(pl.DataFrame([query, doc, number, *kept]), "run")
-
-
-def _ranks(column: pl.Series) -> pl.Series:
-    """Numbers, and null for anything else, whole columns of it included."""
-    import polars as pl
-
-    try:
-        return column.cast(pl.Float64, strict=False)
-    except pl.exceptions.InvalidOperationError:  # lists, bytes
-        return pl.repeat(None, len(column), dtype=pl.Float64, eager=True)
+    columns_read = [query, doc, number]
+    if ranks and score and rank:
+        try:
+            beside = frame[rank].cast(pl.Float64, strict=False)
+        except pl.exceptions.InvalidOperationError:  # lists, bytes
+            beside = pl.repeat(None, len(frame), dtype=pl.Float64, eager=True)
+        columns_read.append(beside.alias("rank"))
+    return _check_ids(pl.DataFrame(columns_read), "run")
 
 
 def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = False) -> pl.DataFrame:
@@ -201,10 +183,10 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
 
     frame = to_polars(value)
     query, doc = _ids(frame, columns or {}, "qrels")
-    grade = _column(frame, columns or {}, "grade", GRADE_NAMES)
+    grade = _column(frame.columns, columns or {}, "grade", GRADE_NAMES)
     if grade is None and len(frame.columns) > 2:
         raise lacking("qrels", "grade", frame.columns)
-    if grade is not None and plain(grade) == "score" and _column(frame, {}, "rank", RANK_NAMES):
+    if grade is not None and plain(grade) == "score" and _column(frame.columns, {}, "rank", RANK_NAMES):
         raise InputError(f"qrels: the columns {frame.columns} are those of a run; pass the judgments first.")
     if grade is None:
         number = pl.repeat(1.0, len(frame), eager=True)
@@ -215,7 +197,7 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
 
 def ordered_by(table: Any, columns: Columns | None = None) -> str:
     """Whether a table says by ``score`` which document is better, or by ``rank`` alone."""
-    return "rank" if _found(column_names(table), columns or {}, "score", SCORE_NAMES) is None else "score"
+    return "rank" if _column(column_names(table), columns or {}, "score", SCORE_NAMES) is None else "score"
 
 
 def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
@@ -232,17 +214,17 @@ def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
 
 def names_grade(table: pl.DataFrame) -> bool:
     """Whether a table has a column that can only be a grade."""
-    return _column(table, {}, "grade", GRADE_NAMES[:-1]) is not None
+    return _column(table.columns, {}, "grade", GRADE_NAMES[:-1]) is not None
 
 
 def query_column(table: pl.DataFrame) -> str | None:
     """The column that holds the queries' ids, if one has a usual name."""
-    return _column(table, {}, "query", QUERY_NAMES)
+    return _column(table.columns, {}, "query", QUERY_NAMES)
 
 
 def doc_column(table: pl.DataFrame) -> str | None:
     """The column that holds the documents' ids, if one has a usual name."""
-    return _column(table, {}, "doc", (*DOC_NAMES, "id", "_id"))
+    return _column(table.columns, {}, "doc", (*DOC_NAMES, "id", "_id"))
 
 
 def system_column(table: Any) -> str | None:
@@ -252,7 +234,7 @@ def system_column(table: Any) -> str | None:
 
 def has_documents(table: Any, columns: Columns | None = None) -> bool:
     """Whether a table of any library lists documents, as runs and judgments do."""
-    return _found(column_names(table), columns or {}, "doc", DOC_NAMES) is not None
+    return _column(column_names(table), columns or {}, "doc", DOC_NAMES) is not None
 
 
 def has_documents_among(names: Iterable[Any]) -> bool:
@@ -278,7 +260,7 @@ def columns_used(table: pl.DataFrame, what: str) -> list[str]:
     """The columns that are read as query, document, and grade or score (or the rank in its place)."""
     numbers = [("grade", GRADE_NAMES)] if what == "qrels" else [("score", SCORE_NAMES), ("rank", RANK_NAMES)]
     roles = [("query", QUERY_NAMES), ("doc", DOC_NAMES), *numbers]
-    found = [_column(table, {}, role, known) for role, known in roles]
+    found = [_column(table.columns, {}, role, known) for role, known in roles]
     kept = found[:3] if found[2] is not None else found
     return [name for name in kept if name is not None]
 
@@ -314,19 +296,15 @@ def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, p
     found = []
     for role, known in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
         # Of judgments only: the user's name may be that of the run, which is read later, and has to have it.
-        own = columns if what == "run" or _has_own(frame.columns, columns, role) else {}
-        name = _column(frame, own, role, known)
+        has_own = not {*Names.of(columns).own.get(role, ())}.isdisjoint(frame.columns)
+        own = columns if what == "run" or has_own else {}
+        name = _column(frame.columns, own, role, known)
         if name is None:
             raise lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
         column = frame[name]
         found.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
     return found[0], found[1]
-
-
-def _has_own(given: Sequence[str], columns: Columns, role: str) -> bool:
-    """Whether a table has the user's own name for a role."""
-    return not {*Names.of(columns).own.get(role, ())}.isdisjoint(given)
 
 
 def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
@@ -347,11 +325,7 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
         raise InputError(f"{what}: the {role} column {name!r} holds {kind}; {hint}.")
 
 
-def _column(frame: pl.DataFrame, columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
-    return _found(frame.columns, columns, role, known)
-
-
-def _found(given: Sequence[str], columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
+def _column(given: Sequence[str], columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
     own = Names.of(columns).own if columns else {}
     if role in own:
         wanted = own[role]

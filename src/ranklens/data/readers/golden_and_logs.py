@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 from ranklens.data.readers import frames, names
 from ranklens.data.readers.names import Names, given
-from ranklens.data.readers.rankings import NOTHING_FURTHER, Further, Rankings
+from ranklens.data.readers.rankings import Entry, Golden, Log, Question, one_line
 from ranklens.data.readers.records import (
     SHAPES,
     as_mapping,
@@ -32,117 +30,6 @@ from ranklens.errors import InputError, InPython, warn
 from ranklens.words import counted
 
 
-@dataclass(frozen=True)
-class Question:
-    """What a row is about: an id, else the text, else the number of the row; and the text if there is one."""
-
-    id: str
-    text: str | None = None
-    has_id: bool = False
-
-
-class Golden(dict[str, dict[str, float]]):
-    """Judgments ``{query: {document: grade}}`` that also know the texts of questions, and which have no answer.
-
-    Unanswerable questions are not among the judgments: no document is right for them, so they would be plain zeros.
-    """
-
-    def __init__(
-        self,
-        judgments: Mapping[str, dict[str, float]],
-        questions: Mapping[str, Question],
-        unanswerable: Iterable[str] = (),
-        fields: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> None:
-        super().__init__(judgments)
-        self.questions = questions
-        self.unanswerable = frozenset(unanswerable)
-        self.fields = fields or {}  # what else is said about each question, to slice by
-
-    def with_judgments(self, judgments: Mapping[str, dict[str, float]]) -> Golden:
-        """The same with other judgments."""
-        return Golden(judgments, self.questions, self.unanswerable, self.fields)
-
-    @property
-    def texts(self) -> dict[str, str]:
-        return {name: question.text for name, question in self.questions.items() if question.text is not None}
-
-    @cached_property
-    def by_text(self) -> dict[str, list[str]]:
-        """The questions with each text, to find those of a log."""
-        found: dict[str, list[str]] = {}
-        for name, text in self.texts.items():
-            found.setdefault(_one_line(text), []).append(name)
-        return found
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What a log says about one question."""
-
-    ids: Sequence[str] = ()
-    scores: Sequence[float | None] | None = None
-    error: str | None = None
-    seconds: float | None = None
-    cost: float | None = None
-    tokens: float | None = None
-
-    def abstains(self, below: float | None) -> bool:
-        """Whether nothing was retrieved, or nothing that scores at least ``below``."""
-        if below is None or not self.ids:
-            return not self.ids
-        return self.scores is not None and all(score is not None and score < below for score in self.scores)
-
-
-class Log(Rankings):
-    """A run ``{query: [documents, best first]}`` that also knows what failed and what each question took.
-
-    Failed requests are not in the run; they are in ``failed``, with what went wrong.
-    """
-
-    def __init__(
-        self,
-        entries: Mapping[str, Entry],
-        questions: Mapping[str, Question],
-        joined: Literal["id", "text"] = "id",
-        again: int = 0,
-        further: Further = NOTHING_FURTHER,
-    ) -> None:
-        rankings = {name: list(entry.ids) for name, entry in entries.items() if entry.error is None}
-        super().__init__(rankings, further)
-        self.entries, self.questions, self.joined = entries, questions, joined
-        self.again = again  # entries for questions that had one already
-
-    @property
-    def failed(self) -> dict[str, str]:
-        return {name: entry.error for name, entry in self.entries.items() if entry.error is not None}
-
-    @property
-    def texts(self) -> dict[str, str]:
-        return {name: question.text for name, question in self.questions.items() if question.text is not None}
-
-    def joined_by_text(self, new: Mapping[str, Sequence[str]]) -> Log:
-        """The same under other ids, each question under all of its own; what has none keeps its id."""
-        entries: dict[str, Entry] = {}
-        again = self.again
-        for name, entry in self.entries.items():
-            names_now = new.get(name, [name])
-            again += names_now[0] in entries
-            entries.update((now, entry) for now in names_now if entry.error is None or now not in entries)
-        questions = {
-            now: question for name, question in self.questions.items() for now in new.get(name, [name])
-        }
-        return Log(entries, questions, "text", again)
-
-    def with_rankings(self, rankings: Rankings) -> Log:
-        """The same with other ids of documents."""
-        entries = {
-            name: replace(entry, ids=rankings[name]) if name in rankings else entry
-            for name, entry in self.entries.items()
-        }
-        return Log(entries, self.questions, self.joined, self.again, rankings.further)
-
-
 def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bool = False) -> Golden:
     """A golden set. A question that expects nothing is unanswerable, unless its row says ``answerable: true``.
 
@@ -153,7 +40,7 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bo
     >>> golden, golden.texts, golden.unanswerable
     ({'q1': {'c1': 1.0}}, {'q1': 'Why?', 'q2': 'Who?'}, frozenset({'q2'}))
     """
-    places, found = (where or Names()).for_golden(), dict[str, dict[str, float]]()
+    places, judged = (where or Names()).for_golden(), dict[str, dict[str, float]]()
     questions: dict[str, Question] = {}
     fields: dict[str, Mapping[str, Any]] = {}
     unanswerable, without, repeated = list[str](), list[str](), list[str]()
@@ -164,28 +51,22 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bo
             unanswerable.append(question.id)
             continue
         lacks_text = places.by_text and places.find(row, "expected", names.EXPECTED_TEXTS) is None
-        if lacks_text and not _is_empty(places.find(row, "expected")):
+        listed = places.find(row, "expected") if lacks_text else None
+        if lacks_text and (listed or not isinstance(listed, (list, tuple, dict))):
             without.append(question.id)
             continue
         expected = {} if lacks_text else expected_grades(row, place, repeated, places)
         if expected or answerable is not None:
-            found[question.id] = expected
+            judged[question.id] = expected
         else:
             unanswerable.append(question.id)
     warn_of_repeated(repeated)
-    if without:
-        _leave_out(without, bool(found))
-    return Golden(found, questions, unanswerable, fields)
-
-
-def _leave_out(without: Sequence[str], others: bool) -> None:
-    """Questions whose expected text nobody wrote down cannot be matched by text."""
-    lacking = (
-        f"{counted(len(without), 'question has', 'questions have')} no expected text (first: {without[0]!r})"
-    )
-    if not others:
-        raise InputError(f"{lacking}; accepted are {', '.join(names.EXPECTED_TEXTS)}.")
-    warn(f"{lacking}; left out.")
+    if without:  # nothing can be matched with an expected text that nobody wrote down
+        lacking = f"{counted(len(without), 'question has', 'questions have')} no expected text (first: {without[0]!r})"
+        if not judged:
+            raise InputError(f"{lacking}; accepted are {', '.join(names.EXPECTED_TEXTS)}.")
+        warn(f"{lacking}; left out.")
+    return Golden(judged, questions, unanswerable, fields)
 
 
 def read_log(
@@ -230,7 +111,7 @@ def join(golden: Golden, log: Log) -> Log:
     >>> log, log.joined
     ({'q1': ['b', 'a']}, 'text')
     """
-    texts = {name: _one_line(text) for name, text in log.texts.items()}
+    texts = {name: one_line(text) for name, text in log.texts.items()}
     known = {name: golden.by_text[text] for name, text in texts.items() if text in golden.by_text}
     same_id = [name for name in log.questions if name in golden.questions]
     contradicted = [name for name in same_id if name in known and name not in known[name]]
@@ -248,10 +129,6 @@ def join(golden: Golden, log: Log) -> Log:
             f"set and the text of another (first: id {first!r} with the text of {known[first][0]!r}). They are joined by id."
         )
     return log
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def from_records(
@@ -301,8 +178,17 @@ def _each(
     for number, record in enumerate(rows, 1):
         row = as_mapping(record, f"Record {number}")
         question = _question(row, number, where)
-        if not (numbered or question.has_id or question.text):
-            _check_number(row, f"Record {number}", where)
+        says_both = says_what_is_relevant(row, where) and says_what_was_retrieved(row, where)
+        if not (
+            numbered or question.has_id or question.text or says_both
+        ):  # else its number joins a row with itself
+            raise InputError(
+                f"Record {number} does not say which question it is about; its keys are {list(row)}.",
+                InPython(
+                    ' Say where the id is: columns={"query": "key"}.',
+                    " Say where the id is: --map query=key.",
+                ),
+            )
         if not repeats and question.text and not question.has_id:
             times[question.id] += 1
             if times[question.id] > 1:
@@ -322,17 +208,6 @@ def _question(row: Mapping[str, Any], number: int, where: Names) -> Question:
     if name is not None:
         return Question(str(name), shown, has_id=True)
     return Question(shown if shown is not None else str(number), shown)
-
-
-def _check_number(row: Mapping[str, Any], place: str, where: Names) -> None:
-    """Refuse to join a row by its number, unless it says both what is expected and what was retrieved."""
-    if not (says_what_is_relevant(row, where) and says_what_was_retrieved(row, where)):
-        raise InputError(
-            f"{place} does not say which question it is about; its keys are {list(row)}.",
-            InPython(
-                ' Say where the id is: columns={"query": "key"}.', " Say where the id is: --map query=key."
-            ),
-        )
 
 
 def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
@@ -365,10 +240,6 @@ def _seconds(row: Mapping[str, Any], place: str) -> float | None:
 
 def _optional(value: Any) -> float | None:
     return float(value) if isinstance(value, Real) else None
-
-
-def _is_empty(value: Any) -> bool:
-    return isinstance(value, (list, tuple, dict)) and not value
 
 
 _YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -73,22 +73,15 @@ def rows_of(table: pl.DataFrame, columns: Any = None, *, complete: bool = False)
     import polars as pl
 
     further = further_columns(table.columns)
-    found = qrels_frame(table.drop([*further.values()]), columns, complete=complete)
+    rows = qrels_frame(table.drop([*further.values()]), columns, complete=complete)
     if "subtopic" in further:
-        found = found.insert_column(1, ids(table, further["subtopic"], "qrels").alias("subtopic"))
+        rows = rows.insert_column(1, ids(table, further["subtopic"], "qrels").alias("subtopic"))
     if "evidence" in further:
-        found = found.with_columns(table[further["evidence"]].cast(pl.String).alias("evidence"))
+        rows = rows.with_columns(table[further["evidence"]].cast(pl.String).alias("evidence"))
     if "junk" in further:
-        found = found.with_columns(_truths(table[further["junk"]]).alias("junk"))
-    return found
-
-
-def _truths(column: pl.Series) -> pl.Series:
-    """Whether something is said to be so: true, 1 or yes."""
-    import polars as pl
-
-    said = column.cast(pl.String).str.to_lowercase().fill_null("")
-    return said.is_in(["true", "1", "1.0", "yes"])
+        said = table[further["junk"]].cast(pl.String).str.to_lowercase().fill_null("")
+        rows = rows.with_columns(said.is_in(["true", "1", "1.0", "yes"]).alias("junk"))
+    return rows
 
 
 def of_rows(rows: Any) -> Any:

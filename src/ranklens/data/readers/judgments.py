@@ -79,8 +79,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
             self._grades = _sampled(given, strata, probabilities)
         self.strata, self.probabilities = strata, probabilities
         if isinstance(subtopics, Mapping):
-            plain = _holds_dicts(subtopics)
-            subtopics = dict(subtopics) if plain else {q: _topics(q, by) for q, by in subtopics.items()}
+            subtopics = {query: _topics(query, by) for query, by in subtopics.items()}
         self._subtopics, self.evidence, self.junk = subtopics, evidence, junk
         if documents is not None and not isinstance(documents, Mapping):
             from ranklens.data.readers.judgment_tables import properties_of
@@ -129,9 +128,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
 
     def __getitem__(self, query: Any) -> dict[Any, float]:
         if self._grades is None and query in self:
-            return self._grades_of(
-                query
-            )  # a few are looked at now and then; all of them take as long as judging
+            return self._grades_of(query)  # a few are looked at now and then; all take as long as judging
         return self.grades[query]
 
     def __contains__(self, query: object) -> bool:
@@ -270,28 +267,17 @@ def _is_set(item: Any) -> bool:
     )
 
 
-def _holds_dicts(by_query: Mapping[Any, Any]) -> bool:
-    """Whether there is nothing but dicts of dicts, which need no closer look."""
-    topics = by_query.values()
-    return {*map(type, topics)} <= {dict} and {*map(type, chain.from_iterable(map(dict.values, topics)))} <= {
-        dict
-    }
-
-
 def _topics(query: Any, value: Any) -> Any:
     if not isinstance(value, Mapping):
         _refuse(query, f"has {value!r:.60} where other queries have subtopics")
     if {*map(type, value.values())} <= {dict}:
         return value
-    return {name: _graded(query, name, docs) for name, docs in value.items()}
-
-
-def _graded(query: Any, name: Any, docs: Any) -> dict[Any, Any]:
-    if isinstance(docs, AbstractSet):
-        return dict.fromkeys(docs, 1)
-    if not isinstance(docs, Mapping):
-        _refuse(query, f"the subtopic {name!r} holds {docs!r:.60}, not {{document: grade}}")
-    return dict(docs)
+    graded: dict[Any, dict[Any, Any]] = {}
+    for name, docs in value.items():
+        if not isinstance(docs, (Mapping, AbstractSet)):
+            _refuse(query, f"the subtopic {name!r} holds {docs!r:.60}, not {{document: grade}}")
+        graded[name] = dict(docs) if isinstance(docs, Mapping) else dict.fromkeys(docs, 1)
+    return graded
 
 
 def _sets(query: Any, value: Any) -> list[frozenset[Any]]:

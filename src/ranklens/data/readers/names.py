@@ -18,10 +18,21 @@ from ranklens.errors import InputError, nearest
 
 # "query" is an id in tables of documents, and a text in records that have another id.
 SAY_ID = ("query_id", "queryid", "qid", "q_id", "question_id")
-QUERY_IDS = (
-    *SAY_ID, "_id", "id", "topic_id", "topic", "user", "user_id", "session_id",
-    "example_id", "sample_id", "case_id", "test_id",
-)  # fmt: skip
+_OTHER_IDS = (
+    "topic_id",
+    "topic",
+    "user",
+    "user_id",
+    "session_id",
+    "example_id",
+    "sample_id",
+    "case_id",
+    "test_id",
+)
+QUERY_IDS = (*SAY_ID, "_id", "id", *_OTHER_IDS)
+# In a table of documents "id" may be either's, so it does not name a query there. "query" is a text beside a column that says "id",
+# and an id beside any other.
+QUERY_COLUMNS = (*SAY_ID, "query", *_OTHER_IDS)
 QUERY_TEXTS = ("question", "query_text", "user_input", "input", "query", "text", "prompt", "title")
 DOCS = (  # "doc" and "document" are texts beside a column that says "id"; PyTerrier's docid is a number of its own beside docno
     "doc_id", "docno", "docid", "doc", "did", "document_id", "document", "corpus_id", "pid", "passage_id", "item", "item_id",
@@ -142,18 +153,16 @@ class Names:
         """For a run: what the judgments called so may have its usual name."""
         return replace(self, optional=SHARED & self.met)
 
-    def _has_own(self, row: Any, role: str) -> bool:
-        keys = {place.partition(".")[0] for place in self.own[role]} | {*self.own[role]}
-        return isinstance(row, Mapping) and not keys.isdisjoint(row)
-
     def find(self, row: Any, role: str, known: Sequence[str] | None = None) -> Any:
         """What a row says for a role, under the user's name for it, else under one of ``known``."""
         if role in self.own:
-            found = next((v for place in self.own[role] if (v := follow(row, place)) is not None), None)
-            if found is not None:
+            value = next((v for place in self.own[role] if (v := follow(row, place)) is not None), None)
+            if value is not None:
                 self.met.add(role)
-            if found is not None or role not in self.optional or self._has_own(row, role):
-                return found
+            keys = {*self.own[role], *(place.partition(".")[0] for place in self.own[role])}
+            has_own = isinstance(row, Mapping) and not keys.isdisjoint(row)
+            if value is not None or role not in self.optional or has_own:
+                return value
         return given(row, ROLES[role] if known is None else known) if isinstance(row, Mapping) else None
 
 

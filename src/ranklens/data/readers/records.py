@@ -182,13 +182,17 @@ def grades(
     """
     if by_document(value):
         return {str(doc): _number(grade, where) for doc, grade in value.items()}
-    found: dict[str, float] = {}
-    for item in _list(value, where):
-        doc, grade = _document_id(item, where, places or Names(), inside), _item_grade(item, where)
-        if doc in found:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InputError(f"{where} has {value!r:.60} where a list of documents is expected.")
+    by_doc: dict[str, float] = {}
+    for item in [value] if isinstance(value, Mapping) else value:
+        doc = _document_id(item, where, places or Names(), inside)
+        own = given(item, names.GRADES) if isinstance(item, Mapping) else None
+        grade = 1.0 if own is None else _number(own, where)
+        if doc in by_doc:
             repeated.append(f"{doc!r} in {where}")
-        found[doc] = max(grade, found.get(doc, grade))
-    return found
+        by_doc[doc] = max(grade, by_doc.get(doc, grade))
+    return by_doc
 
 
 def warn_of_repeated(repeated: Sequence[str]) -> None:
@@ -223,12 +227,6 @@ def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: st
     return found
 
 
-def _list(value: Any, where: str) -> list[Any]:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InputError(f"{where} has {value!r:.60} where a list of documents is expected.")
-    return [value] if isinstance(value, Mapping) else list(value)
-
-
 def _document_id(item: Any, where: str, places: Names, inside: Sequence[str] | None) -> str:
     if isinstance(item, str) and (item or inside):  # texts are checked where they are matched
         return item
@@ -238,13 +236,6 @@ def _document_id(item: Any, where: str, places: Names, inside: Sequence[str] | N
             f"{where}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
         )
     return str(found)
-
-
-def _item_grade(item: Any, where: str) -> float:
-    if not isinstance(item, Mapping):
-        return 1.0
-    found = given(item, names.GRADES)
-    return 1.0 if found is None else _number(found, where)
 
 
 def _number(grade: Any, where: str) -> float:
@@ -296,14 +287,11 @@ def rows_of(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return list(value)
     if type(value).__module__.partition(".")[0] == "pandas":
-        return [
-            {str(name): _python(entry) for name, entry in row.items()} for row in value.to_dict("records")
-        ]
+        rows = [{str(name): entry for name, entry in row.items()} for row in value.to_dict("records")]
+        for row in rows:
+            for name, entry in row.items():
+                plain_entry = entry.tolist() if hasattr(entry, "tolist") else entry
+                is_nan = isinstance(plain_entry, float) and plain_entry != plain_entry  # noqa: PLR0124
+                row[name] = None if is_nan else plain_entry
+        return rows
     return frames.to_polars(value).to_dicts()
-
-
-def _python(entry: Any) -> Any:
-    """What pandas holds as an array or as NaN, as a list or as None."""
-    if hasattr(entry, "tolist"):
-        entry = entry.tolist()
-    return None if isinstance(entry, float) and entry != entry else entry  # noqa: PLR0124

@@ -144,7 +144,13 @@ class Reading:
         return {name: _named(place) for name, place in places.items() if place is not None}
 
     def _items(self, value: Any) -> Iterable[Any]:
-        if _is_ids_and_scores(value):
+        two = [_listed(part) for part in value] if isinstance(value, tuple) and len(value) == 2 else []
+        if (
+            all(isinstance(part, (list, tuple)) for part in two)
+            and len({*map(len, two)} - {0}) == 1
+            and not _is_scored(two[0])
+            and all(isinstance(score, Real) for score in two[1])
+        ):
             raise ReadingError(
                 f"{self.subject} {_shown(value)}, ids and scores in two lists; give list(zip(ids, scores)), or only the ids."
             )
@@ -157,11 +163,9 @@ class Reading:
             if not all(isinstance(score, Real) and isinstance(doc, (str, int)) for doc, score in scored):
                 raise self._not_a_list(inner)
             return _best_first(scored)
-        if (
-            isinstance(inner, (str, bytes, AbstractSet))
-            or not isinstance(inner, Iterable)
-            or _is_record(inner)
-        ):
+        # Iterating over Pydantic's and Pinecone's objects gives the names of their fields.
+        is_record = hasattr(inner, "model_dump") or hasattr(inner, "keys")
+        if isinstance(inner, (str, bytes, AbstractSet)) or not isinstance(inner, Iterable) or is_record:
             raise self._not_a_list(inner)
         return _by_rank(inner) if isinstance(inner, list) else inner
 
@@ -171,13 +175,19 @@ class Reading:
         elif self.id_from is not None:
             found = follow(_document(item), self.id_from)
         else:
-            found = _usual_id(_document(item))
+            document = _document(item)
+            found = document if document is None or isinstance(document, (str, Real)) else _usual_id(document)
         return self._as_id(found, item)
 
     def _scores(self, items: Sequence[Any]) -> list[float | None]:
         """The scores, higher ones for better items, unless the caller says where they are."""
         if self.score_from is not None:
-            return [_finite(self._own_score(item), rank) for rank, item in enumerate(items, 1)]
+            place = self.score_from
+            own = (
+                _ask("score_from", place, item) if callable(place) else follow(item, str(place))
+                for item in items
+            )
+            return [_finite(score, rank) for rank, score in enumerate(own, 1)]
         found = [
             (item[1], False) if _is_scored(item) else engine_responses.score_or_distance(item)
             for item in items
@@ -187,11 +197,6 @@ class Reading:
         return (
             engine_responses.higher_is_better(scores, distances) if distances or not self.in_file else scores
         )
-
-    def _own_score(self, item: Any) -> Any:
-        if callable(self.score_from):
-            return _ask("score_from", self.score_from, item)
-        return follow(item, str(self.score_from))
 
     def _not_a_list(self, value: Any) -> ReadingError:
         if isinstance(value, AbstractSet):
@@ -227,17 +232,14 @@ class Reading:
     def _as_id(self, found: Any, item: Any) -> str | None:
         if found is None or isinstance(found, str):
             return found or None
-        if isinstance(found, _NO_IDS) or _is_nameless(found):
+        # What prints as its address has no id.
+        is_nameless = getattr(type(found), "__repr__", None) is object.__repr__
+        if isinstance(found, _NO_IDS) or is_nameless:
             raise ReadingError(
                 f"The id of a result is {_shown(found)}, which is neither text nor a whole number. ",
                 *self._advice(_document(item)),
             )
         return str(found)
-
-
-def _is_record(value: Any) -> bool:
-    """Whether iterating over this gives the names of its fields, as over Pydantic's and Pinecone's objects."""
-    return hasattr(value, "model_dump") or hasattr(value, "keys")
 
 
 def _finite(found: Any, rank: int) -> float | None:
@@ -285,8 +287,7 @@ def _container(value: Any) -> Any:
     """The list inside what was returned: ``{"documents": [...]}``, ``response.matches``, ``{"hits": {"hits": [...]}}``."""
     if frames.is_frame(value):
         return frames.to_polars(value).to_dicts()
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    value = _listed(value)
     if isinstance(value, (list, tuple)):
         # Batch interfaces return one list per query, and this was one query.
         nested = len(value) == 1 and isinstance(value[0], list) and not _is_scored(value[0])
@@ -298,19 +299,13 @@ def _container(value: Any) -> Any:
     return value
 
 
+def _listed(value: Any) -> Any:
+    """An array as a list."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def _is_scored(item: Any) -> bool:
     return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)
-
-
-def _is_ids_and_scores(value: Any) -> bool:
-    """Whether this is a list of ids next to a list of scores."""
-    if not isinstance(value, tuple) or len(value) != 2:
-        return False
-    ids, scores = (part.tolist() if hasattr(part, "tolist") else part for part in value)
-    both = (
-        isinstance(ids, (list, tuple)) and isinstance(scores, (list, tuple)) and len(ids) == len(scores) > 0
-    )
-    return both and not _is_scored(ids) and all(isinstance(score, Real) for score in scores)
 
 
 def _document(item: Any) -> Any:
@@ -320,24 +315,15 @@ def _document(item: Any) -> Any:
 
 
 def _usual_id(item: Any) -> Any:
-    if item is None or isinstance(item, (str, Real)):
-        return item
     own = engine_responses.own_id(item)
-    found = own if own is not None else engine_responses.first_of(item, ID_NAMES)
-    inner = None if found is not None else engine_responses.first_of(item, INSIDE)
-    return (
-        found
-        if inner is None or isinstance(inner, (str, Real))
-        else engine_responses.first_of(inner, ID_NAMES)
-    )
+    if own is None:
+        own = engine_responses.first_of(item, ID_NAMES)
+    inner = None if own is not None else engine_responses.first_of(item, INSIDE)
+    is_text = inner is None or isinstance(inner, (str, Real))
+    return own if is_text else engine_responses.first_of(inner, ID_NAMES)
 
 
 _NO_IDS = (bool, float, bytes, Mapping, AbstractSet, list, tuple)
-
-
-def _is_nameless(found: Any) -> bool:
-    """Whether an object prints as its address, which is not an id."""
-    return getattr(type(found), "__repr__", None) is object.__repr__
 
 
 _short = reprlib.Repr()

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from ranklens.data.files.rows import each_row
 from ranklens.data.readers import frames, names
-from ranklens.data.readers.golden_and_logs import Golden, read_golden
+from ranklens.data.readers.golden_and_logs import read_golden
 from ranklens.data.readers.names import Names, given
 from ranklens.data.readers.paths import follow
+from ranklens.data.readers.rankings import Golden
 from ranklens.data.readers.records import as_mapping
 from ranklens.data.traces.spans import parsed
 from ranklens.errors import Given, InputError, warn

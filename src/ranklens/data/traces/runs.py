@@ -17,8 +17,9 @@ from ranklens.data.files.json_reading import loads
 from ranklens.data.files.rows import each_row
 from ranklens.data.files.sources import open_source
 from ranklens.data.readers import frames
-from ranklens.data.readers.golden_and_logs import Log, read_log
+from ranklens.data.readers.golden_and_logs import read_log
 from ranklens.data.readers.names import QUERY_TEXTS, Names, given
+from ranklens.data.readers.rankings import Log
 from ranklens.data.traces.spans import Span, parsed, read_spans
 from ranklens.errors import Given, InputError, nearest
 

@@ -17,8 +17,8 @@ from ranklens.stats.intervals import Bounds, Interval
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
-    from ranklens.data.readers.golden_and_logs import Entry
     from ranklens.data.readers.judgments import Judgments
+    from ranklens.data.readers.rankings import Entry
 
 Setting: TypeAlias = str | float | bool | None  # of a policy
 _LETTERS = 16  # of a digest: 64 bits, so that two of a million collections are alike once in 37 million
