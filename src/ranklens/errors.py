@@ -146,6 +146,17 @@ class MissingExtraError(RankLensError, ImportError):
     """A feature whose optional dependency is not installed."""
 
 
+@contextmanager
+def errors_in(name: str) -> Iterator[None]:
+    """Begin the message of an :class:`InputError` with the name of the file or place that it is about, unless it does already."""
+    try:
+        yield
+    except InputError as error:
+        if not str(error).startswith(name):
+            error.prefix(f"{name}: ")
+        raise
+
+
 def polars_failures(*others: type[BaseException]) -> tuple[type[BaseException], ...]:
     """What Polars raises for tables that it cannot read, and others; some make it panic, and a panic is not even an Exception."""
     import polars as pl

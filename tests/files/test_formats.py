@@ -364,7 +364,7 @@ def test_other_encodings_and_line_ends_are_named(tmp_path):
 )
 def test_lines_that_end_with_cr_alone_are_refused(tmp_path, monkeypatch, qrels, run, line, engine):
     """They would be one line, of which all but the first fields are lost."""
-    monkeypatch.setattr("ranklens.data.files.short._engine_is_loaded", lambda: engine)
+    monkeypatch.setattr("ranklens.data.files.trec._engine_is_loaded", lambda: engine)
     (tmp_path / "q.txt").write_bytes(qrels.encode())
     (tmp_path / "r.txt").write_bytes(run.encode())
     with pytest.raises(rl.InputError, match=rf"[qr]\.txt:{line}: a line ends with CR alone"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ranklens as rl
-from ranklens.data.files import short, trec
+from ranklens.data.files import trec
 from ranklens.data.files.sources import Source, open_source
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 
 @pytest.fixture(autouse=True)
 def engine(monkeypatch):
-    monkeypatch.setattr(short, "_engine_is_loaded", lambda: False)
+    monkeypatch.setattr(trec, "_engine_is_loaded", lambda: False)
 
 
 class Content(Source):
@@ -52,7 +52,7 @@ end = st.sampled_from(["\n", "\r\n", " \n", "\n\n", "\n# c\n", " x\n"])
 )
 def test_runs_are_those_of_the_engine(rows):
     content = Content("".join(f"{q}{s}Q0 {d} 1 {x} t{end}" for q, s, d, x, end in rows).encode())
-    few = short.read_short_run(content)
+    few = trec.read_short_run(content)
     if few is not None:
         table = trec.read_carefully(
             content.read(), trec.TREC_RUN, {"query": False, "doc": False, "score": True}
@@ -67,7 +67,7 @@ def test_runs_are_those_of_the_engine(rows):
 )
 def test_judgments_are_those_of_the_engine(rows):
     content = Content("".join(f"{q} 0 {d} {x}{end}" for q, d, x, end in rows).encode())
-    few = short.read_short_judgments(content)
+    few = trec.read_short_judgments(content)
     if few is not None:
         table = trec.read_carefully(
             content.read(), trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}
@@ -90,27 +90,27 @@ def test_judgments_are_those_of_the_engine(rows):
 def test_what_is_unusual_is_left_to_the_engine(tmp_path, line):
     usual = "q Q0 a 1 2.5 t\nq Q0 é 2 -1e-3 t\n"
     (tmp_path / "run.txt").write_text(usual)
-    assert short.read_short_run(open_source(tmp_path / "run.txt")) == {"q": {"a": 2.5, "é": -0.001}}
+    assert trec.read_short_run(open_source(tmp_path / "run.txt")) == {"q": {"a": 2.5, "é": -0.001}}
     (tmp_path / "run.txt").write_bytes(usual.encode() + line.encode("latin-1"))
-    assert short.read_short_run(open_source(tmp_path / "run.txt")) is None
+    assert trec.read_short_run(open_source(tmp_path / "run.txt")) is None
 
 
 def test_long_and_packed_files_are_left_to_the_engine(tmp_path, monkeypatch):
     (tmp_path / "run.txt").write_text("q Q0 a 1 2.5 t\n")
-    monkeypatch.setattr(short, "_SHORT", 10)
-    assert short.read_short_run(open_source(tmp_path / "run.txt")) is None
-    monkeypatch.setattr(short, "_engine_is_loaded", lambda: True)
-    monkeypatch.setattr(short, "_SHORT", 100)
-    assert short.read_short_run(open_source(tmp_path / "run.txt")) is None
+    monkeypatch.setattr(trec, "_SHORT", 10)
+    assert trec.read_short_run(open_source(tmp_path / "run.txt")) is None
+    monkeypatch.setattr(trec, "_engine_is_loaded", lambda: True)
+    monkeypatch.setattr(trec, "_SHORT", 100)
+    assert trec.read_short_run(open_source(tmp_path / "run.txt")) is None
 
 
 def test_values_are_those_of_the_engine(monkeypatch):
     qrels, run = GOLDEN / "qrels.txt", GOLDEN / "run.txt"
-    assert short.read_short_run(open_source(run)) and short.read_short_judgments(open_source(qrels))  # noqa: PT018
+    assert trec.read_short_run(open_source(run)) and trec.read_short_judgments(open_source(qrels))  # noqa: PT018
     for options in ({}, {"ties": "ascending"}, {"ties": "input"}, {"missing": "skip"}, {"judged_only": True}):
         found = rl.evaluate(qrels, run, "trec", **options)
         with monkeypatch.context() as patched:
-            patched.setattr(short, "_engine_is_loaded", lambda: True)
+            patched.setattr(trec, "_engine_is_loaded", lambda: True)
             assert rl.evaluate(qrels, run, "trec", **options).to_json() == found.to_json()
 
 

@@ -136,7 +136,7 @@ class FakeTerminal(io.StringIO):
 
 def test_a_bar_shows_how_much_of_a_large_file_is_read(monkeypatch, tmp_path):
     monkeypatch.setattr("ranklens.data.files.blocks.SIZE", 5_000)
-    monkeypatch.setattr("ranklens.data.files.short._SHORT", 0)  # else read at once, unless Polars is loaded
+    monkeypatch.setattr("ranklens.data.files.trec._SHORT", 0)  # else read at once, unless Polars is loaded
     monkeypatch.setattr(bars, "_PATIENCE", 0.0)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "stderr", FakeTerminal())

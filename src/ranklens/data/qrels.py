@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from ranklens.data.readers import judgments
 from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.mappings import Id as Id  # noqa: PLC0414  for everyone behind the doors
 from ranklens.data.readers.names import USUAL, Names
 from ranklens.data.readers.rankings import Golden
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from ranklens.data.files.sources import PathLike
     from ranklens.data.readers.rankings import Question
 
-# Ids are whatever users call queries and documents; a Mapping is invariant in its keys, so no narrower type would take a dict of them.
-Id: TypeAlias = Any
 Dicts: TypeAlias = "Mapping[Id, Any]"  # by query, in the shapes that ranklens.data.readers.mappings reads
 
 
@@ -154,7 +153,7 @@ def _from_objects(value: object, names: Names, what: str) -> Dicts | pl.DataFram
     from ranklens.data.readers import frames, judgment_tables, objects
 
     value = objects.as_table(value, names)
-    if objects.is_table(value) and judgment_tables.further_columns(frames.column_names(value)):
+    if frames.is_table(value) and judgment_tables.further_columns(frames.column_names(value)):
         rich: Dicts | pl.DataFrame = judgment_tables.of_table(frames.to_polars(value), names.columns)
         return rich
     read = objects.as_records(judgments.enriched(value), names, "golden")

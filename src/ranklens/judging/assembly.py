@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -14,7 +15,6 @@ from ranklens.data.files.forking import polars_is_used
 from ranklens.data.qrels import Dicts, Id, Qrels
 from ranklens.data.readers import frames
 from ranklens.data.readers.judgments import Judgments
-from ranklens.data.readers.objects import is_path
 from ranklens.data.run import Run, RunFile
 from ranklens.errors import (
     InPython,
@@ -28,10 +28,10 @@ from ranklens.errors import (
 from ranklens.judging.dicts import from_dicts, from_prepared
 from ranklens.judging.gold import Ideal
 from ranklens.judging.hits import Hits, spread_ties
-from ranklens.judging.inputs import NOTHING, Facts, Sources, facts, read_inputs
-from ranklens.judging.judged import Applied, Judged, TieGroups
+from ranklens.judging.inputs import NOTHING, Facts, Sources, facts, index_of, read_inputs
+from ranklens.judging.judged import NO_TIES, Applied, Judged, TieGroups
 from ranklens.judging.mismatch import documents_mismatch, nothing_in_common, queries_mismatch
-from ranklens.judging.prepared import Index, PreparedJudgments, index_of
+from ranklens.judging.prepared import Index, PreparedJudgments
 from ranklens.judging.standing import Standings, in_order
 from ranklens.policy import Policy, make_policy
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _FEW_ROWS = 5_000
 _FEW_JUDGED = 4  # documents per query, as golden sets have
-_NO_TIES = TieGroups(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
 NOTHING_JUDGED = "No query is judged, so there is nothing to average."
@@ -89,12 +88,13 @@ def judge_given(
     """:func:`judge`, and what to look at later."""
     gold, ranked = read_inputs(qrels, run, policy, columns=columns, match=match)
     # Runs that were opened together share what may be held. A single path has no such limit: a loop over many would hold them all.
-    in_files = run.is_large if isinstance(run, RunFile) else is_path(run)
-    held = None if in_files or is_path(qrels) else (gold, ranked)
+    paths = (str, os.PathLike)
+    in_files = run.is_large if isinstance(run, RunFile) else isinstance(run, paths)
+    held = None if in_files or isinstance(qrels, paths) else (gold, ranked)
     sources = Sources(qrels, run, columns, match, held=held)
-    known = facts(gold, ranked, abstain_below)
+    circumstances = facts(gold, ranked, abstain_below)
     if gold.beyond_grades is not None:
-        return _judge_details(gold.beyond_grades, ranked, policy, known, sources), sources
+        return _judge_details(gold.beyond_grades, ranked, policy, circumstances, sources), sources
     if ranked.by_query is not None:
         judgments = gold.judged
         if not isinstance(judgments, Mapping):
@@ -102,7 +102,7 @@ def judge_given(
             judgments = frames.by_query(judgments)
         standings = _from_dicts(judgments, index_of(gold), ranked.by_query, policy)
         further = _further(judgments, ranked, standings.queries) if ranked.further else None
-        judged = assemble(standings, policy, known, source=sources, further=further)
+        judged = assemble(standings, policy, circumstances, source=sources, further=further)
         if not len(judged.hits):
             _hint_at_chunks(judgments, ranked.by_query)
         return judged, sources
@@ -114,12 +114,12 @@ def judge_given(
     except RankLensError as error:
         # Deep inside, only "qrels" and "run" are known by name; here it is known in which file they are.
         for what, source in (("qrels", qrels), ("run", run)):
-            if error.path is None and is_path(source) and str(error).startswith(f"{what}: "):
+            if error.path is None and isinstance(source, paths) and str(error).startswith(f"{what}: "):
                 error.path = str(source)
         raise
     can_be_read_again = ranked.can_be_read_again
     del qrels, run, gold, ranked, held  # which may be large
-    return assemble(standings, policy, known, source=sources if can_be_read_again else None), sources
+    return assemble(standings, policy, circumstances, source=sources if can_be_read_again else None), sources
 
 
 def _from_dicts(gold: Dicts, index: Index | None, rankings: Dicts, policy: Policy) -> Standings:
@@ -244,7 +244,10 @@ def assemble(
     odd = _complain(applied, standings, policy, known)
     if odd is not None:
         applied.mismatch, applied.alike = str(odd), odd.alike
-    hits = _hits(standings, policy)
+    if standings.in_order and policy.ties != "average":
+        hits = Hits(standings.query, standings.rank, standings.grade.astype(np.float64), n)
+    else:
+        hits = _hits(standings, policy)
     judged = Judged(
         standings.queries,
         hits.top(policy.depth),
@@ -253,7 +256,7 @@ def assemble(
         policy.max_grade or ideal.highest,
         replace(policy, judged_only=False) if policy.judged_only else policy,
         applied,
-        TieGroups.of(standings.query, standings.start, standings.size) if standings.may_tie else _NO_TIES,
+        TieGroups.of(standings.query, standings.start, standings.size) if standings.may_tie else NO_TIES,
         details,
         questions=known.questions,
         _prepared=(ideal.hits, ideal.kept),
@@ -326,8 +329,6 @@ def none_is_judged(
 def _hits(standings: Standings, policy: Policy) -> Hits:
     """The judged documents that were retrieved, by query and rank."""
     query, grade, n = standings.query, standings.grade.astype(np.float64), len(standings.queries)
-    if standings.in_order and policy.ties != "average":
-        return Hits(query, standings.rank, grade, n)
     if policy.ties == "average":
         return spread_ties(query, standings.start, standings.size, grade, n)
     place = (np.cumsum(standings.retrieved) - standings.retrieved - 1)[query]

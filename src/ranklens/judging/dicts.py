@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.data.readers import mappings
+from ranklens.data.readers.mappings import Id, Number
 from ranklens.judging.gold import (
     LOOKED_AT,
     Documents,
@@ -67,8 +68,8 @@ class NotPlain(Exception):  # noqa: N818  always caught
 
 
 def from_dicts(
-    qrels: Mapping[Any, Any] | GoldDicts,
-    run: Mapping[Any, Any],
+    qrels: Mapping[Id, Any] | GoldDicts,
+    run: Mapping[Id, Any],
     policy: Policy,
     *,
     in_32_bits: bool = False,
@@ -92,7 +93,7 @@ def from_dicts(
     return _judge_dicts(gold, rankings, policy, how)
 
 
-def from_prepared(gold: GoldDicts, run: Mapping[Any, Any], policy: Policy) -> Standings:
+def from_prepared(gold: GoldDicts, run: Mapping[Id, Any], policy: Policy) -> Standings:
     """:func:`from_dicts` of prepared judgments: only the queries of the run are looked at."""
     asked = gold.of_run(run)
     standings = from_dicts(asked, run, policy)
@@ -122,12 +123,12 @@ class _Reading(NamedTuple):
     def rounded(self, scores: FloatArray) -> FloatArray:
         return scores.astype(np.float32) if self.in_32_bits else scores
 
-    def check(self, rankings: Iterable[Documents], scores: Iterable[Any]) -> None:
+    def check(self, rankings: Iterable[Documents], scores: Iterable[Number]) -> None:
         if self.only_plain and not are_plain(rankings, scores):
             raise NotPlain
 
 
-def are_plain(rankings: Iterable[Documents], scores: Iterable[Any]) -> bool:
+def are_plain(rankings: Iterable[Documents], scores: Iterable[Number]) -> bool:
     """Whether ids are texts and scores ``int`` or ``float``: only texts can be joined, and a sum of such numbers is one.
 
     Looking at each of them in Python would take longer than judging them. Other numbers are noticed unless their sum with a ``float`` is
@@ -190,7 +191,7 @@ def _judge_dicts(
         in_run = np.fromiter((ranking is not _ABSENT for ranking in retrieved), np.bool_, len(retrieved))
         ignored += len(retrieved) - int(np.count_nonzero(in_run))
 
-    def unjudged() -> Iterator[Any]:
+    def unjudged() -> Iterator[Id]:
         return (query for query in ranked if query not in gold.given.by_query)
 
     def sample(most: int) -> Iterator[Sampled]:
@@ -223,7 +224,7 @@ def _judge_dicts(
     )
 
 
-def _first(tables: Iterable[Documents]) -> Any:
+def _first(tables: Iterable[Documents]) -> Id:
     """A document, to show."""
     return next(chain.from_iterable(tables), "")
 
@@ -238,7 +239,7 @@ class _Chunk(NamedTuple):
     """Some queries that are ranked at once, and how to read them."""
 
     first: int
-    queries: Sequence[Any]
+    queries: Sequence[Id]
     golds: Sequence[Documents]
     rankings: Sequence[Documents]
     lengths: IntArray  # of the rankings
@@ -289,7 +290,7 @@ def _chunks(
     n, documents, judged = len(sizes), sum(sizes), gold.documents
     asks_gold = documents <= (judged if gold.keeps else min(judged, _SHORT * n))
     portion = 1 if judged > _SHORT * n and not asks_gold else 512
-    known = gold.grades if gold.keeps else None
+    all_grades = gold.grades if gold.keeps else None
     owners = gold.ideal.hits.query if gold.keeps and not asks_gold else None
     chunk = _Chunk(
         0,
@@ -300,7 +301,7 @@ def _chunks(
         documents,
         portion,
         gold.lengths,
-        known,
+        all_grades,
         owners,
         how,
         asks_gold,
@@ -401,7 +402,7 @@ def _rank_by_sorting(one: _Chunk, policy: Policy) -> _Sorted | None:
 
 
 def _order_ties(
-    order: IntArray, tied: BoolArray, ids: Sequence[Any], policy: Policy
+    order: IntArray, tied: BoolArray, ids: Sequence[Id], policy: Policy
 ) -> tuple[IntArray, IntArray]:
     """Put tied documents in the order of the policy; the first rank and size of the tie group at each place."""
     start, size = np.arange(1, len(order) + 1), np.ones(len(order), np.int64)
@@ -481,7 +482,7 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
         # faster with 1,000 judgments for each of 400 queries.
         nearby = len(scores) * _WORTH_FETCHING > len(gold) > _SHORT * len(rankings)
         step = _FETCHED if nearby else max(len(rankings), 1)
-        grades_found: list[Any] = []
+        grades_found: list[Id] = []
         for first in range(0, len(rankings), step):
             tables = chunk.golds[first : first + step]
             for table in tables if nearby else ():
@@ -497,7 +498,7 @@ def _read(chunk: _Chunk, policy: Policy) -> _Read:
     return _Read(rankings, gold, scores, owners[hit], answers[hit], gold[hit], None)
 
 
-def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Any]:
+def _look_up(tables: Sequence[Documents], keys: Sequence[Documents]) -> list[Id]:
     """``tables[i].get(key, nan)`` for each key of ``keys[i]``, one after the other."""
     return [table.get(key, nan) for table, some in zip(tables, keys, strict=True) for key in some]
 
@@ -541,7 +542,7 @@ def _pack(rankings: Sequence[Documents], count: int, how: _Reading) -> FloatArra
     return np.frombuffer(buffer)
 
 
-def _as_array(numbers: Sequence[Any]) -> FloatArray:
+def _as_array(numbers: Sequence[Number]) -> FloatArray:
     """The numbers as an array; struct packs them faster than NumPy."""
     try:
         return np.frombuffer(pack(f"{len(numbers)}d", *numbers))
@@ -564,7 +565,7 @@ def _break_ties(
     for row in np.flatnonzero(tied).tolist():
         rows_of.setdefault(int(query[row]), {}).setdefault(float(read.score[row]), []).append(row)
     for q, groups in rows_of.items():
-        documents: dict[float, list[Any]] = {score: [] for score in groups}
+        documents: dict[float, list[Id]] = {score: [] for score in groups}
         scores = read.scores[ends[q] - chunk.lengths[q] : ends[q]].tolist()
         for doc, score in zip(read.rankings[q], scores, strict=True):
             if (same := documents.get(score)) is not None:

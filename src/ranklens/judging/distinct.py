@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ranklens.arrays import IntArray
 
@@ -61,11 +60,22 @@ def distinct(ids: bytes, query: IntArray) -> Distinct | None:
 
 def _in_order(ids: bytes, count: int, bits: int) -> IntArray | None:
     """Numbers of ``bits`` bits that are in the order of the ids; None if there are none."""
-    letters = _columns(ids, count)
-    if letters is None:
-        return None
+    letters = np.frombuffer(ids, np.uint8)
+    is_end = letters == _NEWLINE
+    if np.count_nonzero(is_end) != count or int(letters.min()) == 0:
+        return None  # an id holds the end of a line, or a zero
+    width = len(ids) // count
+    if width <= _WIDEST and width * count == len(ids) and is_end[width - 1 :: width].all():
+        table = letters.reshape(count, width)[:, :-1]  # all are equally long
+    else:
+        lengths = np.diff(np.flatnonzero(is_end), prepend=-1) - 1
+        widest = int(lengths.max())
+        if widest > _WIDEST:
+            return None
+        table = np.zeros((count, widest), np.uint8)  # with zeros behind shorter ids
+        table[np.arange(widest) < lengths[:, None]] = letters[~is_end]
     codes, room = np.zeros(count, np.int64), 1 << bits
-    for column in letters:
+    for column in np.ascontiguousarray(table.T):  # the first letter of each id, the second, and so on
         low, high = int(column.min()), int(column.max())
         if low == high:
             continue
@@ -75,22 +85,3 @@ def _in_order(ids: bytes, count: int, bits: int) -> IntArray | None:
         codes *= high - low + 1
         codes += column - np.uint8(low)
     return codes
-
-
-def _columns(ids: bytes, count: int) -> npt.NDArray[np.uint8] | None:
-    """The first letter of each id, the second, and so on, with zeros behind shorter ones."""
-    letters = np.frombuffer(ids, np.uint8)
-    is_end = letters == _NEWLINE
-    if np.count_nonzero(is_end) != count or int(letters.min()) == 0:
-        return None  # an id holds the end of a line, or a zero
-    width = len(ids) // count
-    if width <= _WIDEST and width * count == len(ids) and is_end[width - 1 :: width].all():
-        # All are equally long.
-        return np.ascontiguousarray(letters.reshape(count, width)[:, :-1].T)
-    lengths = np.diff(np.flatnonzero(is_end), prepend=-1) - 1
-    widest = int(lengths.max())
-    if widest > _WIDEST:
-        return None
-    table = np.zeros((count, widest), np.uint8)
-    table[np.arange(widest) < lengths[:, None]] = letters[letters != _NEWLINE]
-    return np.ascontiguousarray(table.T)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.data.readers import mappings
+from ranklens.data.readers.mappings import Id, Number
 from ranklens.errors import InputError
 from ranklens.judging.hits import Hits
 from ranklens.judging.order import not_a_number
@@ -22,7 +23,7 @@ Grades: TypeAlias = FloatArray | npt.NDArray[np.uint8]
 _COUNTED = 1 << 20  # grades at once
 LOOKED_AT = 4_096  # rankings whose ids tell the types of all
 _FEW = 10_000  # grades, which are sorted before it is clear whether they are in order
-Documents: TypeAlias = dict[Any, Any]  # of one query: document → grade, or document → score
+Documents: TypeAlias = dict[Id, Number]  # of one query: document → grade, or document → score
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +42,8 @@ class Ideal:
             relevant = self.best >= rel
             without = len(relevant) - int(np.count_nonzero(relevant))
             self.kept[key] = relevant, without if self.whole is None else self.whole.has_relevant(rel)[1]
-        kept: tuple[BoolArray, int] = self.kept[key]
-        return kept
+        cached: tuple[BoolArray, int] = self.kept[key]
+        return cached
 
     @cached_property
     def highest(self) -> float:
@@ -96,7 +97,7 @@ class GoldDicts:
     """Judgments as dicts by query. What is only worth keeping for further runs is made on use."""
 
     given: mappings.Repaired
-    queries: list[Any]
+    queries: list[Id]
     tables: list[Documents]
     kinds: tuple[type, type]  # of the first query and the first document
     keeps: bool = False  # whether further runs follow
@@ -138,7 +139,7 @@ class GoldDicts:
         return {*map(type, self.queries)} <= {str}
 
     @cached_property
-    def place(self) -> dict[Any, int]:
+    def place(self) -> dict[Id, int]:
         """The number of each query."""
         return {query: number for number, query in enumerate(self.queries)}
 
@@ -178,7 +179,7 @@ class GoldDicts:
         """The place of each query's first grade among all."""
         return np.cumsum(self.lengths) - self.lengths
 
-    def of_run(self, run: Mapping[Any, Any]) -> GoldDicts:
+    def of_run(self, run: Mapping[Id, Any]) -> GoldDicts:
         """The queries of a run, if they are few and all judged; otherwise all, for messages that name ids which do not match."""
         few = 0 < 2 * len(run) < len(self.queries)
         plain = few and not self.given.duplicates and self.have_names
@@ -186,14 +187,14 @@ class GoldDicts:
             return self
         return self.only([self.queries[place] for place in sorted(map(self.place.__getitem__, run))])
 
-    def only(self, queries: Sequence[Any]) -> GoldDicts:
+    def only(self, queries: Sequence[Id]) -> GoldDicts:
         """Some of the queries, which are all judged; what was made for all of them is used again."""
         if queries == self.queries:
             return self
         by_query = self.given.by_query
         chosen = {query: by_query[query] for query in queries}
-        given = mappings.Repaired(chosen)
-        gold = GoldDicts(given, [*queries], [*chosen.values()], self.kinds, self.keeps, self)
+        repaired = mappings.Repaired(chosen)
+        gold = GoldDicts(repaired, [*queries], [*chosen.values()], self.kinds, self.keeps, self)
         at = np.fromiter(map(self.place.__getitem__, queries), np.int64, len(queries))
         lengths = self.lengths[at]
         query = np.repeat(np.arange(len(at)), lengths)
@@ -207,14 +208,14 @@ class GoldDicts:
         return gold
 
 
-def id_types(by_query: Mapping[Any, Documents]) -> tuple[type, type]:
+def id_types(by_query: Mapping[Id, Documents]) -> tuple[type, type]:
     """The types of the first query id and the first document id: "7" and 7 are the same id, so they must agree."""
     # A TypeError if there is something else than dicts.
     documents = chain.from_iterable(map(dict.keys, by_query.values()))
     return type(next(iter(by_query), None)), type(next(documents, None))
 
 
-def refuse_none(what: str, by_query: Mapping[Any, Documents]) -> None:
+def refuse_none(what: str, by_query: Mapping[Id, Documents]) -> None:
     """None stands for an id that is missing. A TypeError if there is something else than dicts."""
     if None in by_query or any(map(dict.__contains__, by_query.values(), repeat(None))):
         raise InputError(f"{what}: the id of a query or document is None; None never matches anything.")
@@ -237,7 +238,7 @@ def types_of_documents(tables: Collection[Documents], *, last: bool = False) -> 
     return kinds - {type(None)}
 
 
-def are_mixed(ids: Collection[Any]) -> bool:
+def are_mixed(ids: Collection[Id]) -> bool:
     """Whether ids are of several types.
 
     >>> are_mixed(["1", "2"]), are_mixed([1, 2]), are_mixed(["1", 2])
@@ -250,7 +251,7 @@ def are_mixed(ids: Collection[Any]) -> bool:
     return False
 
 
-def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
+def grades(queries: Sequence[Id], golds: Sequence[Documents]) -> Grades:
     """All grades, query after query."""
     try:  # whole grades from 0 to 255 fit a byte, which is the fastest way from Python objects to an array
         return np.frombuffer(bytes(values_of(golds)), np.uint8)
@@ -265,24 +266,24 @@ def grades(queries: Sequence[Any], golds: Sequence[Documents]) -> Grades:
     return numbers
 
 
-def floats(numbers: Iterable[Any], count: int = -1) -> FloatArray:
+def floats(numbers: Iterable[Number], count: int = -1) -> FloatArray:
     """Numbers of any type, text included; NaN where one is none, as NumPy reads None."""
     return np.fromiter(map(mappings.as_number, numbers), np.float64, count)
 
 
-def values_of(dicts: Iterable[Documents]) -> Iterator[Any]:
+def values_of(dicts: Iterable[Documents]) -> Iterator[Number]:
     """All numbers, query after query."""
     return chain.from_iterable(map(dict.values, dicts))
 
 
-def check_dicts(values: Iterable[Any]) -> None:
+def check_dicts(values: Iterable[object]) -> None:
     """A TypeError where something is not a dict."""
     if not all(isinstance(value, dict) for value in values):
         raise TypeError
 
 
 def refuse_number(
-    what: str, role: str, queries: Sequence[Any], tables: Sequence[Documents], *, nan_allowed: bool = False
+    what: str, role: str, queries: Sequence[Id], tables: Sequence[Documents], *, nan_allowed: bool = False
 ) -> None:
     """Raise for the first grade or score that is not a number."""
     for query, docs in zip(queries, tables, strict=True):

@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from ranklens.arrays import IntArray
 from ranklens.judging.scattered import Parted, Tables, Walk, each, example, rank_parted
 from ranklens.judging.segments import Gold, Part, Ranked, rank
 from ranklens.policy import Policy
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _LOOKED_AT = 1 << 12  # rows that nearly always tell whether a table is grouped by query
 _WAITING = 1 << 21  # rows of queries at the edges of tables that wait before they are ranked together
@@ -99,8 +96,6 @@ def in_order(run: Tables, gold: Gold, policy: Policy) -> Walk | None:
 
 def _rank_inner(table: pl.DataFrame, gold: Gold, policy: Policy) -> _Piece | None:
     """Rank all queries of a table but the first and the last; None if one reappears in it."""
-    import polars as pl
-
     if _reappears(table["query"][:_LOOKED_AT].rle().struct.field("value")):
         return None  # before any work that would be for nothing
     runs = table["query"].rle().struct.unnest()
@@ -129,8 +124,6 @@ def _reappears(runs: pl.Series) -> bool:
 
 def _rows(table: pl.DataFrame, start: int, stop: int) -> pl.DataFrame:
     """Some rows; copied where they are few, because a slice would keep the whole table in memory."""
-    import polars as pl
-
     rows = table[start:stop]
     if 2 * (stop - start) > len(table):
         return rows
@@ -156,8 +149,6 @@ class _Edges:
 
     def rank(self) -> list[Part]:
         """All queries, which are complete; they are forgotten then."""
-        import polars as pl
-
         schema = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
         table = pl.concat([pl.DataFrame(schema=schema), *self._tables])
         self._tables, self._rows = [], 0

@@ -16,7 +16,7 @@ from ranklens.data.readers.names import USUAL, Names
 from ranklens.data.readers.rankings import listed
 from ranklens.data.run import Run, read_run
 from ranklens.errors import InputError, warn
-from ranklens.judging.prepared import PreparedJudgments
+from ranklens.judging.prepared import Index, PreparedGolden, PreparedJudgments
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -55,6 +55,12 @@ def read_inputs(
         if gold.by_query is not None:
             _refuse_swapped(gold.by_query, ranked.by_query)
     return (gold, ranked) if match is None else _matched(gold, ranked, policy, match)
+
+
+def index_of(qrels: Qrels) -> Index | None:
+    """The index of judgments that were prepared."""
+    judged = qrels.judged
+    return judged.index if isinstance(judged, (PreparedJudgments, PreparedGolden)) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,6 +65,10 @@ class TieGroups:
         return len({*self.query[across].tolist()})  # numpy.unique would load numpy.ma
 
 
+_NOWHERE = np.zeros(0, np.int64)
+NO_TIES = TieGroups(_NOWHERE, _NOWHERE, _NOWHERE)
+
+
 @dataclass(slots=True)  # not frozen, as Hits are not
 class Applied:
     """What happened to the data on the way: the counts behind the line under every table. Never changed."""

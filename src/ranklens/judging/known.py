@@ -168,9 +168,9 @@ class _Numbers:
     def of(self, docs: Iterable[Iterable[Id]], sizes: IntArray) -> IntArray:
         """The numbers of these documents, of which each query has so many."""
         first_met = (numbers.setdefault for numbers in self.by_query)
-        found = chain.from_iterable(map(map, first_met, docs, map(count, self.met.tolist())))
+        numbers = chain.from_iterable(map(map, first_met, docs, map(count, self.met.tolist())))
         self.met = self.met + sizes
-        return np.fromiter(found, np.int64, int(sizes.sum()))
+        return np.fromiter(numbers, np.int64, int(sizes.sum()))
 
     def labels(self, by_query: Sequence[Collection[Collection[Id]]]) -> Labels:
         """Each table of documents as a label of its query, of grade 1."""

@@ -34,12 +34,12 @@ def number_table(judgments: Judgments, rows: pl.DataFrame) -> Known:
     topics = np.flatnonzero(np.diff(label, prepend=-1))
     owner = q[topics]
     rows_grade = rows["grade"].to_numpy()
-    kept: slice | IntArray = slice(None)
+    chosen: slice | IntArray = slice(None)
     if _may_repeat(label, place, owner, sizes):
         key = label * (int(place.max(initial=0)) + 1) + place
         order = np.lexsort((-rows_grade, key))  # of a key that is there again, the highest grade counts
-        kept = np.sort(order[np.flatnonzero(np.diff(key[order], prepend=-1))])
-    entries = Labels(owner, np.ones(len(owner)), place[kept], label[kept], rows_grade[kept])
+        chosen = np.sort(order[np.flatnonzero(np.diff(key[order], prepend=-1))])
+    entries = Labels(owner, np.ones(len(owner)), place[chosen], label[chosen], rows_grade[chosen])
     grade = np.full(len(docs), -np.inf)
     every = np.arange(len(docs))
     own = (every - offset[query]).astype(np.float64)

@@ -43,17 +43,17 @@ class Listing:
     def top(self, k: int | None) -> Listing:
         if k is None:
             return self
-        kept = self.rank <= k
-        return replace(self, query=self.query[kept], rank=self.rank[kept], doc=self.doc[kept])
+        shown = self.rank <= k
+        return replace(self, query=self.query[shown], rank=self.rank[shown], doc=self.doc[shown])
 
     def without(self, junk: Mapping[str, Collection[Id]], queries: Sequence[str]) -> Listing:
         """The same after junk is taken out: what is below it moves up."""
         out = {(query, str(doc)) for query in queries for doc in junk.get(query, ())}
         pairs = zip(self.query.tolist(), self.doc.tolist(), strict=True)
-        kept = np.array([(queries[q], self.names[d]) not in out for q, d in pairs], dtype=bool)
-        query = self.query[kept]
+        remains = np.array([(queries[q], self.names[d]) not in out for q, d in pairs], dtype=bool)
+        query = self.query[remains]
         rank = np.arange(1, len(query) + 1) - np.searchsorted(query, query)
-        return Listing(self.n_queries, query, rank, self.doc[kept], self.names)
+        return Listing(self.n_queries, query, rank, self.doc[remains], self.names)
 
     def take(self, queries: IntArray, upto: IntArray | None) -> Listing:
         """The rankings of these queries, which may repeat, down to a rank of each."""
@@ -88,7 +88,7 @@ def listing(qrels: Qrels, run: Run, policy: Policy, queries: Sequence[str]) -> L
     names: dict[str, int] = {}
     doc = [names.setdefault(name, len(names)) for name in rows["doc"]]
     query = [number[one] for one in rows["query"]]
-    found = Listing(
+    rankings = Listing(
         len(queries),
         np.array(query, np.int64),
         rows["rank"].to_numpy().astype(np.int64),
@@ -96,4 +96,4 @@ def listing(qrels: Qrels, run: Run, policy: Policy, queries: Sequence[str]) -> L
         list(names),
     )
     junk = None if qrels.beyond_grades is None else qrels.beyond_grades.junk
-    return found.without({str(query): docs for query, docs in junk.items()}, queries) if junk else found
+    return rankings.without({str(query): docs for query, docs in junk.items()}, queries) if junk else rankings

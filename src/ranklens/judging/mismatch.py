@@ -70,17 +70,17 @@ def alike(ours: Iterable[str], theirs: Iterable[str]) -> Alike | None:
     needed = [*_IGNORED]
     for name in _IGNORED:
         fewer = [one for one in needed if one != name]
-        if fewer and len(found := _pairs(here, there, fewer)) >= len(best):
-            needed, best = fewer, found
+        if fewer and len(pairs := _pairs(here, there, fewer)) >= len(best):
+            needed, best = fewer, pairs
     return Alike(len(best), next(iter(best.items())), several(needed))
 
 
 def _pairs(ours: Sequence[str], theirs: Sequence[str], ignored: Sequence[str]) -> dict[str, str]:
     """The id of theirs for each of ours that is the same but for what is ignored."""
-    known: dict[str, str] = {}
+    by_rest: dict[str, str] = {}
     for name in theirs:
-        known.setdefault(_without(name, ignored), name)
-    folded = ((name, known.get(_without(name, ignored))) for name in ours)
+        by_rest.setdefault(_without(name, ignored), name)
+    folded = ((name, by_rest.get(_without(name, ignored))) for name in ours)
     return {name: other for name, other in folded if other is not None}
 
 

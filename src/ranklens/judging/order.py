@@ -8,11 +8,11 @@ fast as its data allow.
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ranklens.data.readers.mappings import Place, as_number
+from ranklens.data.readers.mappings import Id, Place, as_number
 from ranklens.errors import InputError, Option, PolicyError, RankLensWarning, warn
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def tie_key(ties: Ties) -> tuple[Literal["doc", "row"], bool]:
     return ("row", False) if ties == "input" else ("doc", ties != "ascending")
 
 
-def tie_order(docs: Sequence[Any], ties: Ties) -> list[int]:
+def tie_order(docs: Sequence[Id], ties: Ties) -> list[int]:
     """The order of tied documents, which are given as they came.
 
     >>> tie_order(["a", "é", "b"], "descending"), tie_order(["a", "é", "b"], "input")
@@ -66,7 +66,7 @@ def best_of_each(table: pl.DataFrame, keys: Sequence[str], number: str) -> pl.Da
     return best_first.unique(keys, keep="first", maintain_order=True)
 
 
-def not_a_number(what: str, role: str, query: Any, doc: Any, given: Any) -> InputError:
+def not_a_number(what: str, role: str, query: Id, doc: Id, given: object) -> InputError:
     """The error for a grade or score that is NaN, or nothing like a number."""
     value = as_number(given)
     is_nan = role == "score" and value is not None and isnan(value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ranklens.judging.hits import Hits
-from ranklens.judging.judged import Applied, Judged, TieGroups
+from ranklens.judging.judged import NO_TIES, Applied, Judged
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ranklens.judging.gold import Documents
 
 _POLICY = Policy()
-_NONE = np.zeros(0, np.int64)
-_NO_TIES = TieGroups(_NONE, _NONE, _NONE)
 _FEW = 1024  # documents; slices of what is there already are made in no time
 _ZEROS, _NUMBERS = np.zeros(_FEW, np.int64), np.arange(1, _FEW + 1)
 _ZEROS.setflags(write=False)
@@ -106,7 +104,7 @@ def _judged(
         max(0.0, float(max(ideal, default=0.0))),
         _POLICY,
         _applied(queries=n, empty=empty, silent=silent),
-        _NO_TIES,
+        NO_TIES,
     )
 
 

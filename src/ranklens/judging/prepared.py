@@ -30,18 +30,20 @@ class Index:
     @classmethod
     def of(cls, gold: GoldDicts) -> Index:
         """Of judgments that are ready for dicts."""
-        found = cls(gold.given.by_query, copies=False)
-        vars(found)["for_dicts"] = gold  # as a cached_property keeps what it made
-        return found
+        index = cls(gold.given.by_query, copies=False)
+        vars(index)["for_dicts"] = gold  # as a cached_property keeps what it made
+        return index
 
     @cached_property
     def for_dicts(self) -> GoldDicts:
         """The dicts; copies of them, where later changes of what was given must not matter."""
         source = self.source if isinstance(self.source, Mapping) else frames.by_query(self.source)
-        given = mappings.judgments(source)
+        repaired = mappings.judgments(source)
         if self._copies:
-            given = replace(given, by_query={query: dict(docs) for query, docs in given.by_query.items()})
-        found = GoldDicts.of(given, keeps=True)
+            repaired = replace(
+                repaired, by_query={query: dict(docs) for query, docs in repaired.by_query.items()}
+            )
+        found = GoldDicts.of(repaired, keeps=True)
         _ = found.ideal  # refuses what is not a number
         return found
 
@@ -118,9 +120,3 @@ def kept(qrels: Qrels) -> Qrels:
         judged.prepared() if isinstance(judged, Judgments) else PreparedJudgments(Index(judged, copies=False))
     )
     return replace(qrels, judged=prepared)
-
-
-def index_of(qrels: Qrels) -> Index | None:
-    """The index of judgments that were prepared."""
-    judged = qrels.judged
-    return judged.index if isinstance(judged, (PreparedJudgments, PreparedGolden)) else None

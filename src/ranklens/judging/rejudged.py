@@ -25,11 +25,11 @@ def rejudged(judged: Judged, policy: Policy) -> Judged | None:
     >>> rejudged(judged, rl.Policy(ties="ascending")).hits.grade, rejudged(judged, rl.Policy(judged_only=True)).hits.rank
     (array([1., 0., 1.]), array([1, 2, 3]))
     """
-    given = judged.policy
-    if policy == given:
+    before = judged.policy
+    if policy == before:
         return judged
     known = replace(
-        given,
+        before,
         ties=policy.ties,
         depth=policy.depth,
         rel=policy.rel,
@@ -39,14 +39,14 @@ def rejudged(judged: Judged, policy: Policy) -> Judged | None:
     )
     # A policy that averages over some of the judged queries only would need those that the other one left out.
     applied, without = judged.applied, int((judged.total(policy.rel) == 0).sum())
-    skips_missing = "skip" in (given.missing, policy.missing) and applied.missing + applied.failed > 0
-    skips_empty = "skip" in (given.empty, policy.empty) and applied.empty + without > 0
+    skips_missing = "skip" in (before.missing, policy.missing) and applied.missing + applied.failed > 0
+    skips_empty = "skip" in (before.empty, policy.empty) and applied.empty + without > 0
     if known != policy or not _is_whole(judged) or skips_missing or skips_empty:
         return None
-    if policy.ties != given.ties and (policy.ties == "input" or given.ties not in _BY_ID):
+    if policy.ties != before.ties and (policy.ties == "input" or before.ties not in _BY_ID):
         return None
     hits = judged.hits
-    if policy.ties != given.ties:
+    if policy.ties != before.ties:
         start, size = _groups(judged)
         hits = (
             spread_ties(hits.query, start, size, hits.grade, hits.n_queries)

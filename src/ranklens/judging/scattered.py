@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+import polars as pl
 
 from ranklens.arrays import IntArray
 from ranklens.data.files.output import naming
@@ -16,9 +17,6 @@ from ranklens.data.files.streams import TableStream, ahead
 from ranklens.data.files.temporary import temporary_folder
 from ranklens.judging.segments import Gold, Part, Ranked, rank
 from ranklens.policy import Policy
-
-if TYPE_CHECKING:
-    import polars as pl
 
 T = TypeVar("T")
 Tables: TypeAlias = "TableStream | Iterable[pl.DataFrame]"
@@ -44,8 +42,6 @@ class Walk:
 
     def unjudged(self) -> pl.Series:
         """Each query once, in the order of the run."""
-        import polars as pl
-
         return pl.concat([pl.Series(dtype=pl.String), *self._unjudged]).unique(maintain_order=True)
 
 
@@ -77,7 +73,10 @@ def rank_parted(tables: Iterable[Parted], gold: Gold, policy: Policy) -> Walk:
             held.append(rows)
             size += rows.bytes
             if size > _IN_MEMORY:
-                _spill(held, folder, spills)
+                for share in range(_SHARES):
+                    spilled = pl.concat([parted.rows_of(range(share, share + 1)) for parted in held])
+                    with naming(folder):
+                        spilled.write_ipc(folder / f"{share}-{spills:06}", compression="lz4")
                 held, size, spills = [], 0.0, spills + 1
         rows_held = sum(len(rows.table) for rows in held)
         step = 1 if spills else min(_TOGETHER * _SHARES // max(rows_held, 1) + 1, _SHARES)
@@ -110,8 +109,6 @@ class Parted:
     @classmethod
     def of(cls, table: pl.DataFrame, gold: Gold) -> Parted:
         """With the number of the query as ``q``."""
-        import polars as pl
-
         queries = table["query"]
         if 2 * len(queries[:_LOOKED_AT].rle()) > min(len(queries), _LOOKED_AT):
             codes = gold.codes(queries)
@@ -146,22 +143,10 @@ def _order(numbers: IntArray) -> IntArray:
     return np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
 
 
-def _spill(held: Sequence[Parted], folder: Path, number: int) -> None:
-    """Write the rows, one file per share."""
-    import polars as pl
-
-    for share in range(_SHARES):
-        rows = pl.concat([rows.rows_of(range(share, share + 1)) for rows in held])
-        with naming(folder):
-            rows.write_ipc(folder / f"{share}-{number:06}", compression="lz4")
-
-
 def _rank_shares(
     shares: range, held: Sequence[Parted], folder: Path, gold: Gold, policy: Policy
 ) -> list[Part]:
     """The rows in files came first, then those that are still held."""
-    import polars as pl
-
     schema = {"q": pl.Int32, "doc": pl.String, "score": pl.Float64}
     files = [file for share in shares for file in sorted(folder.glob(f"{share}-*"))]
     tables = [*map(pl.read_ipc, files), *(rows.rows_of(shares) for rows in held)]

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.data.readers.mappings import Place
@@ -22,9 +23,6 @@ from ranklens.judging.lookup import Hashes, Lookup
 from ranklens.judging.order import best_of_each, nan_last, not_a_number, tie_key
 from ranklens.judging.standing import in_order, lacking_most, standing
 from ranklens.policy import Policy
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _AT_ONCE = 1 << 16  # rows or judgments that are looked at together
 _SAMPLED, _FIRST = 20, 50  # of these, queries and documents of each that may show why judged ones are lacking
@@ -73,8 +71,6 @@ class Gold:
     @cached_property
     def names(self) -> tuple[pl.Series, int, Lookup]:
         """The queries; and their hashes, prepared for look-ups, with the seed that makes them differ."""
-        import polars as pl
-
         names = pl.Series(self.queries, dtype=pl.String)
         for seed in count():
             hashes = hashes_of(names, seed)
@@ -188,8 +184,6 @@ class Ranked:
 
     def keep(self, rows: BoolArray) -> Ranked:
         """Some of the rows."""
-        import polars as pl
-
         segment = np.repeat(np.arange(len(self.codes)), self.lengths)[rows]
         lengths = np.bincount(segment, minlength=len(self.codes))
         filled = lengths > 0
@@ -236,8 +230,6 @@ def _rank(ranked: Ranked, gold: Gold, policy: Policy) -> Part:
 
 def _without_duplicates(ranked: Ranked, queries: Sequence[str]) -> tuple[Ranked, int, Place | None]:
     """Each document of a query once, at its best place; how many rows that dropped, and the first of them."""
-    import polars as pl
-
     if not may_repeat(ranked.hashes, ranked.lengths):
         return ranked, 0, None
     segment = np.repeat(np.arange(len(ranked.codes)), ranked.lengths)
@@ -246,11 +238,11 @@ def _without_duplicates(ranked: Ranked, queries: Sequence[str]) -> tuple[Ranked,
     repeated = frame.filter(frame.select("segment", "doc").is_duplicated())
     if not len(repeated):
         return ranked, 0, None
-    kept = best_of_each(frame, ["segment", "doc"], "score")["row"].to_numpy()
+    best = best_of_each(frame, ["segment", "doc"], "score")["row"].to_numpy()
     rows = np.zeros(len(frame), dtype=bool)
-    rows[kept] = True
+    rows[best] = True
     example = Place(repeated["doc"][0], queries[ranked.codes[repeated["segment"][0]]])
-    return ranked.keep(rows), len(frame) - len(kept), example
+    return ranked.keep(rows), len(frame) - len(best), example
 
 
 def may_repeat(hashes: Hashes, lengths: IntArray) -> bool:
@@ -325,8 +317,6 @@ def _places_in_ties(
     ranked: Ranked, row: IntArray, segment: IntArray, above: IntArray, same: IntArray, policy: Policy
 ) -> IntArray:
     """How many documents of its tie group come before each hit."""
-    import polars as pl
-
     tied = np.flatnonzero(same > 1)
     where, sizes = segment[tied], same[tied]
     if ranked.is_best_first:  # the documents of a tie group follow one another

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.readers.mappings import Id
 from ranklens.errors import Option, PolicyError
 from ranklens.judging.gold import Grades, Ideal
 from ranklens.judging.judged import Applied
@@ -28,7 +29,7 @@ AT_ONCE = 1 << 15
 _COUNT_QUERY, _SORT_SCORE, _FIND_HIT = 70, 10, 60
 
 
-Sampled: TypeAlias = "tuple[Iterable[Any], Iterable[Any]]"  # judged and retrieved documents of a query
+Sampled: TypeAlias = "tuple[Iterable[Id], Iterable[Id]]"  # judged and retrieved documents of a query
 
 
 def no_sample(most: int) -> Iterable[Sampled]:  # noqa: ARG001
@@ -63,11 +64,11 @@ class Standings(NamedTuple):
     size: IntArray
     applied: Applied
     # For messages: a query of the run, a judged and a retrieved document.
-    examples: tuple[Any, Any, Any] = ("", "", "")
+    examples: tuple[Id, Id, Id] = ("", "", "")
     ideal: Ideal | None = None  # where it is known already
     in_order: bool = False  # whether the hits of each query are known to be in rank order
     may_tie: bool = True  # whether judged documents may share their scores with others
-    unjudged: Callable[[], Iterable[Any]] = tuple  # the queries of the run that are not judged
+    unjudged: Callable[[], Iterable[Id]] = tuple  # the queries of the run that are not judged
     sample: Callable[[int], Iterable[Sampled]] = (
         no_sample  # some queries with judged documents that were not retrieved
     )
@@ -207,7 +208,7 @@ def _search_alike(
     return above, before(np.less_equal) - above if tied else np.ones(len(wanted), np.int64)
 
 
-def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Any]) -> None:
+def check_unjudged(ignored: int, policy: Policy, first: Callable[[], Id]) -> None:
     """Refuse unjudged queries of the run, if that is the policy."""
     if ignored and policy.unjudged_queries == "error":
         raise PolicyError(

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from ranklens.arrays import IntArray
 from ranklens.data.files.streams import TableStream
@@ -19,16 +19,13 @@ from ranklens.data.qrels import Dicts, Qrels
 from ranklens.data.readers import mappings
 from ranklens.judging.gold import grades
 from ranklens.judging.grouped import in_order
+from ranklens.judging.inputs import index_of
 from ranklens.judging.judged import Applied
 from ranklens.judging.order import best_of_each, check_duplicates, not_a_number
-from ranklens.judging.prepared import index_of
 from ranklens.judging.scattered import Tables, scattered
 from ranklens.judging.segments import Gold
 from ranklens.judging.standing import Sampled, Standings, check_unjudged
 from ranklens.policy import Policy
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def from_tables(qrels: Qrels, run: Tables, policy: Policy) -> Standings:
@@ -83,8 +80,6 @@ def from_tables(qrels: Qrels, run: Tables, policy: Policy) -> Standings:
 
 def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
     """The index of all judgments, and how many repeated documents it lacks; kept where judgments are prepared."""
-    import polars as pl
-
     index = index_of(qrels)
     if index is not None and index.for_tables is not None:
         return index.for_tables, 0
@@ -115,11 +110,9 @@ def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
 
 
 def _judgments_of_dicts(qrels: Dicts, policy: Policy) -> tuple[list[str], pl.DataFrame, int]:
-    import polars as pl
-
-    given = mappings.judgments(qrels)
-    check_duplicates("qrels", given.duplicates, given.first_duplicate, policy)
-    by_query = given.by_query
+    repaired = mappings.judgments(qrels)
+    check_duplicates("qrels", repaired.duplicates, repaired.first_duplicate, policy)
+    by_query = repaired.by_query
     if {*map(type, by_query), *map(type, chain.from_iterable(by_query.values()))} - {str}:
         by_query = mappings.as_text(by_query)
     queries, golds = list(by_query), list(by_query.values())
@@ -129,13 +122,11 @@ def _judgments_of_dicts(qrels: Dicts, policy: Policy) -> tuple[list[str], pl.Dat
         "grade": grades(queries, golds).astype(np.float64),
     }
     schema = {"q": pl.Int64, "doc": pl.String, "grade": pl.Float64}
-    return queries, pl.DataFrame(columns, schema=schema), given.duplicates
+    return queries, pl.DataFrame(columns, schema=schema), repaired.duplicates
 
 
 def refuse_infinite_grades(table: pl.DataFrame) -> None:
     """Raise for the first grade that is missing, NaN or infinite."""
-    import polars as pl
-
     wrong = table.filter(~pl.col("grade").is_finite() | pl.col("grade").is_null())
     if len(wrong):
         row = wrong.row(0, named=True)
@@ -149,8 +140,6 @@ def numbered(column: pl.Series) -> tuple[pl.Series, IntArray, IntArray]:
     >>> numbered(pl.Series(["b", "b", "a", "b"]))[1:]
     (array([0, 1, 0]), array([2, 1, 1]))
     """
-    import polars as pl
-
     # Judgments mostly stand query by query: then there are few runs of equal queries, and ids need not be copied.
     runs = column.rle().struct.unnest()
     values, number = runs["value"], np.arange(len(runs))

@@ -185,8 +185,8 @@ class Evidential(Richer):
         labels = details.evidence
         size = np.bincount(labels.label, minlength=len(labels))
         rank = details.rank[labels.doc]
-        found = np.flatnonzero((rank > 0) & (rank <= (details.depth or np.inf)))
-        return cls(judged, labels.query, size, labels.label[found], rank[found])
+        retrieved = np.flatnonzero((rank > 0) & (rank <= (details.depth or np.inf)))
+        return cls(judged, labels.query, size, labels.label[retrieved], rank[retrieved])
 
     @property
     def complete(self) -> Judged:
@@ -226,8 +226,8 @@ class Evidential(Richer):
 
     @property
     def _whole(self) -> BoolArray:
-        found: BoolArray = np.bincount(self.member, minlength=len(self.query)) == self.size
-        return found
+        is_whole: BoolArray = np.bincount(self.member, minlength=len(self.query)) == self.size
+        return is_whole
 
     @property
     def touched(self) -> Judged:
@@ -238,10 +238,10 @@ class Evidential(Richer):
         return self._at(np.where(first == never, 0, first))
 
     def _at(self, rank: IntArray) -> Judged:
-        found = np.flatnonzero(rank)
-        found = found[np.lexsort((rank[found], self.query[found]))]
+        sets = np.flatnonzero(rank)
+        sets = sets[np.lexsort((rank[sets], self.query[sets]))]
         n = len(self.judged)
-        hits = Hits(self.query[found], rank[found], np.ones(len(found)), n)
+        hits = Hits(self.query[sets], rank[sets], np.ones(len(sets)), n)
         return replace(
             self.judged,
             hits=hits,
@@ -279,8 +279,8 @@ class Preferring(Richer):
     @property
     def fulfilled(self) -> BoolArray:
         """Whether the better document ranks above the other one, or is the only one retrieved."""
-        found: BoolArray = (self.better > 0) & ((self.worse == 0) | (self.better < self.worse))
-        return found
+        is_fulfilled: BoolArray = (self.better > 0) & ((self.worse == 0) | (self.better < self.worse))
+        return is_fulfilled
 
     def counts(self, over: str) -> BoolArray:
         """Which preferences are looked at: all, those with both documents retrieved, or with any."""
@@ -398,11 +398,11 @@ class Surveyed(Richer):
         listing_of_queries = whole.take(
             np.array([place[query] for query in judged.queries], np.int64), judged.retrieved
         )
-        known = {*judgments(qrels)["doc"].to_list()}
+        judged_ids = {*judgments(qrels)["doc"].to_list()}
         return cls(
             judged,
             listing_of_queries,
-            np.array([doc in known for doc in listing_of_queries.names], dtype=bool),
+            np.array([doc in judged_ids for doc in listing_of_queries.names], dtype=bool),
         )
 
 

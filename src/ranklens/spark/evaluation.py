@@ -12,8 +12,8 @@ from ranklens.data.readers.judgments import Judgments
 from ranklens.data.readers.names import Names
 from ranklens.errors import InputError, MissingExtraError, hearing
 from ranklens.judging.assembly import judge
+from ranklens.judging.inputs import index_of
 from ranklens.judging.judged import Applied
-from ranklens.judging.prepared import index_of
 from ranklens.policy import Policy
 from ranklens.spark.carried import judge_carried
 from ranklens.spark.collecting import collected

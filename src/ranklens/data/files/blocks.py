@@ -33,7 +33,8 @@ def _plain(source: Source, size: int) -> Iterator[Block]:
     """Only the ends of blocks are looked at here, so that the thread that works on a block can also read it."""
     end = source.size
     with source.path.open("rb", buffering=0) as file:
-        start = _behind_bom(source)
+        head = source.head()
+        start = len(head) - len(without_bom(head))
         while start < end:
             stop = start + size
             if stop < end:
@@ -44,19 +45,14 @@ def _plain(source: Source, size: int) -> Iterator[Block]:
             report(source.name, min(start, end), end)
 
 
-def _behind_bom(source: Source) -> int:
-    head = source.head()
-    return len(head) - len(without_bom(head))
-
-
 def _behind_line(source: Source, read: Callable[[int], bytes | None], stop: int) -> int:
     """The place behind the next end of line."""
     first = stop
-    while found := read(1 << 16):
-        place = found.find(b"\n")
+    while piece := read(1 << 16):
+        place = piece.find(b"\n")
         if place >= 0:
             return stop + place + 1
-        stop += len(found)
+        stop += len(piece)
         if stop - first > limits.LONGEST_LINE:
             _refuse_endless_line(source, first)
     return stop

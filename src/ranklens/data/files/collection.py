@@ -71,7 +71,7 @@ def open_runs(
     bad: Bad = None,
 ) -> dict[str, object]:
     """Runs by name, from paths, ``NAME=PATH`` and patterns; those that cannot be recognised are put into ``bad``, if it is given."""
-    from ranklens.data.files.parts import files_of_runs, warn_of_parts
+    from ranklens.data.files.parts import files_of_runs, is_in_parts, parts_kind, warn_of_parts
 
     opened: list[tuple[str | None, RunFile]] = []
     warn_of_parts(runs)
@@ -81,7 +81,12 @@ def open_runs(
         several = files_of_runs(path) if name is None else []
         given += [(None, file) for file in several] or [(name, path)]
     for name, path in given:
-        file = RunFile(path, format or _format_of_parts(name, path), scored, names, among=len(given))
+        kind = format
+        if not kind and name is not None and is_in_parts(path) and not os.path.isdir(path):
+            kind = parts_kind(
+                path, named=True
+            )  # the files of a pattern are one run because they were given a name
+        file = RunFile(path, kind, scored, names, among=len(given))
         try:
             systems: list[tuple[str | None, RunFile]] = [
                 (system if name is None else f"{name}/{system}", one)
@@ -96,14 +101,6 @@ def open_runs(
     if bad and not opened:
         raise next(iter(bad.values()))
     return _named(opened)
-
-
-def _format_of_parts(name: str | None, path: str) -> str | None:
-    """That of a pattern whose files are one run because they were given a name."""
-    from ranklens.data.files.parts import is_in_parts, parts_kind
-
-    is_pattern = name is not None and is_in_parts(path) and not os.path.isdir(path)
-    return parts_kind(path, named=True) if is_pattern else None
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:
@@ -154,26 +151,21 @@ def _named(files: Sequence[tuple[str | None, RunFile]]) -> dict[str, object]:
 
 
 def _by_file(given: Sequence[tuple[str | None, str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for own, path in given:
-        name = own if own is not None else _file_name(path)
-        if name in found and own is None:
-            name = path
-        if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each its own name: NAME={path}.")
-        found[name] = path
-    return found
-
-
-def _file_name(path: str) -> str:
-    """Without its suffixes; the system's, if a folder is called so."""
-    if path == "-":
-        return "standard input"
     from ranklens.data.files.systems import system_of
 
-    name = name_of_file(path)
-    folders = [folder.name for folder in Path(path).parents]
-    name = next(
-        (one for one in (name, *folders) if any(map(str.isalnum, one))), name
-    )  # of runs/*.parquet, runs
-    return _printable(system_of(Path(path)) or name or path)
+    paths: dict[str, str] = {}
+    for own, path in given:
+        name = own
+        if name is None and path == "-":
+            name = "standard input"
+        elif name is None:  # without suffixes; the system's, if a folder is called so
+            file_name = name_of_file(path)
+            folders = [folder.name for folder in Path(path).parents]  # of runs/*.parquet, runs
+            spoken = next((one for one in (file_name, *folders) if any(map(str.isalnum, one))), file_name)
+            name = _printable(system_of(Path(path)) or spoken or path)
+        if name in paths and own is None:
+            name = path
+        if name in paths:
+            raise InputError(f"Two runs are called {name!r}; give each its own name: NAME={path}.")
+        paths[name] = path
+    return paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ranklens.data.files.rows import each_row
 from ranklens.data.readers import frames, names
@@ -24,7 +24,7 @@ class Text(NamedTuple):
     text: str
 
 
-def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str, Text]:
+def texts(given: object, wanted: Collection[str], what: str = "corpus") -> dict[str, Text]:
     """The texts of the ids in ``wanted``; ids that ``given`` lacks are left out.
 
     ``given`` is anything that :func:`ranklens.data.files.rows.read_rows` takes: ``{id: text}``, ``{id: {"title": …, "text": …}}``,
@@ -41,35 +41,35 @@ def texts(given: Any, wanted: Collection[str], what: str = "corpus") -> dict[str
         given = {str(key): row for key, row in given.items() if str(key) in keep}
         if {*map(type, given.values())} <= {str}:
             return {name: Text("", _printable(text)) for name, text in given.items()}
-    found: dict[str, Text] = {}
-    known: dict[tuple[str, ...], tuple[str, str | None, str]] = {}  # decided once for each set of names
+    by_id: dict[str, Text] = {}
+    roles: dict[tuple[str, ...], tuple[str, str | None, str]] = {}  # decided once for each set of names
     for row in each_row(given, what):
         fields = tuple(row)
-        if fields not in known:
-            known[fields] = _roles(fields, str(given) if is_file else what)
-        key, title, text = known[fields]
+        if fields not in roles:
+            roles[fields] = _roles(fields, str(given) if is_file else what)
+        key, title, text = roles[fields]
         name = str(row[key])
         if name in keep:
-            found[name] = Text(_printable(row[title]) if title else "", _printable(row[text]))
-    if is_file and not known:
+            by_id[name] = Text(_printable(row[title]) if title else "", _printable(row[text]))
+    if is_file and not roles:
         raise InputError(f"{given}: no row has both an id and a text.")
-    return found
+    return by_id
 
 
-def titles_and_texts(given: Any, wanted: Sequence[str]) -> tuple[list[str | None], list[str | None]]:
+def titles_and_texts(given: object, wanted: Sequence[str]) -> tuple[list[str | None], list[str | None]]:
     """The same as two columns, with None where ``given`` lacks the id; of plain dicts in a tenth of the time.
 
     >>> titles_and_texts({"d1": "Lima", "d2": {"title": "Emma", "text": "A novel."}}, ["d2", "d9"])
     (['Emma', None], ['A novel.', None])
     """
     if isinstance(given, Mapping) and {*map(type, given)} <= {str}:
-        found = list(map(given.get, wanted))
-        if {*map(type, found)} <= {str, NoneType}:
-            return [None if text is None else "" for text in found], [
-                text if text is None or text.isascii() else _printable(text) for text in found
+        plain_texts = list(map(given.get, wanted))
+        if {*map(type, plain_texts)} <= {str, NoneType}:
+            return [None if text is None else "" for text in plain_texts], [
+                text if text is None or text.isascii() else _printable(text) for text in plain_texts
             ]
-    known = texts(given, wanted)
-    rows = [known.get(name, (None, None)) for name in wanted]
+    texts_by_id = texts(given, wanted)
+    rows = [texts_by_id.get(name, (None, None)) for name in wanted]
     return [title for title, _ in rows], [text for _, text in rows]
 
 

@@ -35,9 +35,5 @@ def _forking() -> None:
                     return
 
 
-def _forked() -> None:
-    _state["lost"] = _state["used"]
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_forking, after_in_child=_forked)
+    os.register_at_fork(before=_forking, after_in_child=lambda: _state.update(lost=_state["used"]))

@@ -18,13 +18,14 @@ svmlight        ``grade qid:7 1:0.3 … # document``; the run is a file with one
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ranklens.data.files import samples, short, tables, trec
+from ranklens.data.files import samples, tables, trec
 from ranklens.data.files.forking import polars_is_used
 from ranklens.data.files.json_files import json_document, json_lines
 from ranklens.data.files.parts import is_in_parts, one_after_the_other, part_files
@@ -35,7 +36,7 @@ from ranklens.data.files.streams import TableStream
 from ranklens.data.files.systems import OneSystem, systems_in, systems_of_scan
 from ranklens.data.readers import frames, judgment_tables, mappings
 from ranklens.data.readers.names import USUAL, Names, plain
-from ranklens.errors import InputError
+from ranklens.errors import InputError, errors_in
 from ranklens.words import brief
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _trec_judgments(source: Source, kind: str) -> Any:
     fields = trec.first_fields(source)
     if len(fields) == samples.FIELDS:
         return samples.read_strata(source) if fields[1] in samples.ITERATIONS else samples.read_prels(source)
-    return short.read_short_judgments(source) or trec.read_fields(
+    return trec.read_short_judgments(source) or trec.read_fields(
         source, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}
     )
 
@@ -97,11 +98,11 @@ def _trec_judgments(source: Source, kind: str) -> Any:
 def read_intents(path: PathLike) -> dict[str, dict[str, float]]:
     """The probability of each subtopic of a query, from lines ``query subtopic probability``."""
     names = ("query", "subtopic", "probability")
-    found: dict[str, dict[str, float]] = {}
+    by_query: dict[str, dict[str, float]] = {}
     rows = trec.read_fields(open_source(path), names, {name: name == "probability" for name in names})
     for query, subtopic, probability in rows.iter_rows():
-        found.setdefault(query, {})[subtopic] = probability
-    return found
+        by_query.setdefault(query, {})[subtopic] = probability
+    return by_query
 
 
 def read_properties(path: PathLike) -> pl.DataFrame:
@@ -144,14 +145,24 @@ def run_in(
     source = open_source(place)
     if kind == "trec":
         refuse_judgments(source)
-        few = None if ranks else short.read_short_run(source)
+        few = None if ranks else trec.read_short_run(source)
         rows = trec.stream_fields(
             source, trec.TREC_RUN, _TREC_RUN_FIELDS | ({"rank": False} if ranks else {})
         )
         return few or (rows.then(read) if ranks else rows)
     if kind == "msmarco":
-        stream = trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS)
-        return stream.then(partial(_whole_ranks, source.name)).then(frames.run_frame)
+
+        def ranked(table: pl.DataFrame) -> pl.DataFrame:
+            """Some tools write scores where MS MARCO has ranks: read as ranks, they would reverse every ranking."""
+            odd = table.filter(table["rank"] != table["rank"].round())
+            if len(odd):
+                query, doc, rank = odd.row(0)
+                raise InputError(
+                    f"{name}: the third field of document {doc!r} for query {query!r} is {rank:g}, not a rank. If it is a score, add a header line 'query doc score' separated by tabs, and rename the file to .tsv."
+                )
+            return frames.run_frame(table)
+
+        return trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS).then(ranked)
     complete = OneSystem(partial(read, complete=True), name, system, columns=names.columns)
     return _stream_table(source, kind, complete, "log", names)
 
@@ -179,33 +190,22 @@ def _records_of_table(
         return None
     name = place.name if isinstance(place, Source) else str(place)
     rows = OneSystem(frames.to_polars, name, system)(table.collect())
-    try:
+    with errors_in(name):
         read = golden_and_logs.read_golden if half == "golden" else golden_and_logs.read_log
         return read(rows.to_dicts(), of_records)
-    except InputError as error:
-        error.prefix(f"{name}: ")
-        raise
 
 
 def systems(path: PathLike, kind: str) -> list[str]:
     """The systems that a column names in a table; none in other formats, which have no columns."""
-    try:
-        return _systems(path, kind)
-    except InputError as error:
-        if not str(error).startswith(str(path)):
-            error.prefix(f"{path}: ")
-        raise
-
-
-def _systems(path: PathLike, kind: str) -> list[str]:
-    if (table := _scan_table(path, kind)) is not None:
-        return systems_of_scan(table)
-    if kind not in ("csv", "tsv", "jsonl"):
+    with errors_in(str(path)):
+        if (table := _scan_table(path, kind)) is not None:
+            return systems_of_scan(table)
+        if kind not in ("csv", "tsv", "jsonl"):
+            return []
+        files = part_files(path, kind) if is_in_parts(path) else [path]
+        if any(_names_systems(file, kind) for file in files):
+            return systems_in(stream_table(path, kind))
         return []
-    if is_in_parts(path):
-        found = any(_names_systems(file, kind) for file in part_files(path, kind))
-        return systems_in(one_after_the_other(path, kind, partial(stream_table, kind=kind))) if found else []
-    return systems_in(stream_table(path, kind)) if _names_systems(path, kind) else []
 
 
 def _names_systems(path: PathLike, kind: str) -> bool:
@@ -214,17 +214,6 @@ def _names_systems(path: PathLike, kind: str) -> bool:
     if kind == "jsonl":
         return b'"system"' in head.partition(b"\n")[0].lower()
     return frames.SYSTEM in {plain(name) for name in tables.header(head, tables.separator_of(head, kind))}
-
-
-def _whole_ranks(name: str, table: pl.DataFrame) -> pl.DataFrame:
-    """Some tools write scores where MS MARCO has ranks: read as ranks, they would reverse every ranking."""
-    wrong = table.filter(table["rank"] != table["rank"].round())
-    if len(wrong):
-        query, doc, rank = wrong.row(0)
-        raise InputError(
-            f"{name}: the third field of document {doc!r} for query {query!r} is {rank:g}, not a rank. If it is a score, add a header line 'query doc score' separated by tabs, and rename the file to .tsv."
-        )
-    return table
 
 
 def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002
@@ -254,38 +243,33 @@ def read_table(path: PathLike, kind: str) -> pl.DataFrame:
     return _as_one(tables.stream_table(open_source(path), kind, lambda table: table, all_keys=True))
 
 
-def as_table(read: Any, number: str) -> pl.DataFrame:
+def as_table(read: object, number: str) -> pl.DataFrame:
     """What :func:`read_qrels` or :func:`read_run` gives, as a table ``query, doc`` and the number."""
     import polars as pl
 
     polars_is_used()
 
     if not isinstance(read, Mapping):
-        found: pl.DataFrame = _whole(read)
-        return found
+        table: pl.DataFrame = _whole(read)
+        return table
     listed = mappings.judgments(read) if number == "grade" else mappings.rankings(read)
-    rows = [
-        (str(q), str(d), _number(x, number, q, d))
-        for q, docs in listed.by_query.items()
-        for d, x in docs.items()
-    ]
+    rows: list[tuple[str, str, float]] = []
+    for query, docs in listed.by_query.items():
+        for doc, given in docs.items():
+            value = mappings.as_number(given) if isinstance(given, (Real, str)) else None
+            if value is None:
+                raise _not_a_number(given, number, query, doc)
+            rows.append((str(query), str(doc), value))
     return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, number: pl.Float64}, orient="row")
 
 
-def _number(value: Any, name: str, query: Any, doc: Any) -> float:
-    number = mappings.as_number(value) if isinstance(value, (Real, str)) else None
-    if number is not None:
-        return number
-    raise _not_a_number(value, name, query, doc)
-
-
-def _not_a_number(value: Any, name: str, query: Any, doc: Any) -> InputError:
+def _not_a_number(value: object, name: str, query: object, doc: object) -> InputError:
     shown, of = brief(repr(value), 60), brief(repr(doc))
     return InputError(f"the {name} of document {of} for query {brief(repr(query))} is {shown}, not a number.")
 
 
 def _stream_parts(
-    path: PathLike, kind: str, convert: tables.Convert, half: Half, names: Names
+    path: str | os.PathLike[str], kind: str, convert: tables.Convert, half: Half, names: Names
 ) -> TableStream:
     return one_after_the_other(
         path, kind, lambda file: _stream_table(open_source(file), kind, convert, half, names)
@@ -316,7 +300,7 @@ def _stream_parquet(place: PathLike, convert: tables.Convert, **options: bool) -
     )  # a source, as long as it is there, keeps a temporary copy
 
 
-def _whole(read: Any) -> Any:
+def _whole(read: object) -> Any:
     """A stream as one table, everything else as it is."""
     return _as_one(read) if isinstance(read, TableStream) else read
 
@@ -334,39 +318,30 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         return tables.stream_table(source, kind, partial(_with_name, source, convert), numbers=numbers)
     if kind == "jsonl" and not _holds_records(source, names):
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
-    rows = _unwrapped(source, json_lines(source) if kind == "jsonl" else json_document(source))
+    from ranklens.data.readers.records import unwrapped
+
+    read = json_lines(source) if kind == "jsonl" else json_document(source)
+    with errors_in(source.name):
+        rows = unwrapped(read)
     if isinstance(rows, Mapping):
         for query, docs in rows.items():
             texts = docs.items() if isinstance(docs, dict) and str in set(map(type, docs.values())) else ()
             for doc, value in texts:  # Python alone would take some of them for numbers
                 if isinstance(value, str) and mappings.as_number(value) is None:
-                    wrong = _not_a_number(value, "grade" if half == "golden" else "score", query, doc)
-                    wrong.prefix(f"{source.name}: ")
-                    raise wrong
+                    with errors_in(source.name):
+                        raise _not_a_number(value, "grade" if half == "golden" else "score", query, doc)
         return rows
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
-    try:
-        if frames.has_documents_among(rows[0]) and not _is_record(rows[0], names):
+    with errors_in(source.name):
+        if not frames.has_documents_among(rows[0]) or _is_record(rows[0], names):
+            from ranklens.data.readers.golden_and_logs import read_golden, read_log
+
+            return (read_golden if half == "golden" else read_log)(rows, names)
+        try:
             return convert(tables.frame_of_rows(rows))
-        from ranklens.data.readers.golden_and_logs import read_golden, read_log
-
-        return (read_golden if half == "golden" else read_log)(rows, names)
-    except InputError as error:
-        error.prefix(f"{source.name}: ")
-        raise
-    except UnicodeEncodeError as error:
-        raise InputError(f"{source.name}: {error}") from None
-
-
-def _unwrapped(source: Source, rows: Any) -> Any:
-    from ranklens.data.readers.records import unwrapped
-
-    try:
-        return unwrapped(rows)
-    except InputError as error:
-        error.prefix(f"{source.name}: ")
-        raise
+        except UnicodeEncodeError as error:
+            raise InputError(f"{source.name}: {error}") from None
 
 
 def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:

@@ -44,8 +44,8 @@ class Inputs:
             try:
                 path = Path(os.path.abspath(source))
                 if path.is_file():
-                    found = path.stat()
-                    opened[os.fspath(source)] = _Opened(path, found.st_size, found.st_mtime_ns)
+                    status = path.stat()
+                    opened[os.fspath(source)] = _Opened(path, status.st_size, status.st_mtime_ns)
             except (OSError, ValueError):  # gone, too long for a name, or not a name at all
                 continue
         return cls(opened) if opened else NO_INPUTS
@@ -64,13 +64,13 @@ class Inputs:
 
     def hashes(self) -> dict[str, str | None]:
         """The SHA-256 of each file by its path; None, with a warning, if it changed or vanished after it was opened."""
-        found = {**self.known, **{path: _hash(file) for path, file in self.opened.items()}}
-        if changed := [path for path in self.opened if found[path] is None]:
+        digests = {**self.known, **{path: _hash(file) for path, file in self.opened.items()}}
+        if changed := [path for path in self.opened if digests[path] is None]:
             warn(
                 f"{several(changed)} {plural(len(changed), 'has', 'have')} changed since {plural(len(changed), 'it was', 'they were')} "
                 "read, so the JSON has no hash for that. Evaluate again to get one."
             )
-        return found
+        return digests
 
 
 NO_INPUTS = Inputs()
@@ -93,5 +93,5 @@ def _hash(file: _Opened) -> str | None:
 
 
 def _is_as_opened(descriptor: int, file: _Opened) -> bool:
-    found = os.fstat(descriptor)
-    return (found.st_size, found.st_mtime_ns) == (file.size, file.modified)
+    status = os.fstat(descriptor)
+    return (status.st_size, status.st_mtime_ns) == (file.size, file.modified)

@@ -33,7 +33,7 @@ def json_document(source: Source) -> Any:
     source.check_json()
     content = _decode(source)
     try:
-        found = loads_ids(content)
+        document = loads_ids(content)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{source.name}:{error.lineno}: this is not JSON: {error.msg}.",
@@ -42,9 +42,9 @@ def json_document(source: Source) -> Any:
         ) from None
     except ValueError as error:
         raise InputError(f"{source.name} cannot be read as JSON: {error}.", path=source.name) from None
-    if isinstance(found, Mapping) and not found:
+    if isinstance(document, Mapping) and not document:
         raise InputError(f"{source.name}: there is nothing in it.", path=source.name)
-    return found
+    return document
 
 
 def _decode(source: Source) -> str:

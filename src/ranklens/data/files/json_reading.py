@@ -55,25 +55,25 @@ def holds_rows(head: bytes) -> bool:
 
 def loads_ids(text: str) -> Any:
     """The same where text is an id: half a surrogate pair, which no file can hold, is no letter."""
-    found = loads(text)
+    document = loads(text)
     if "\\ud" in text or "\\uD" in text:
         try:
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(document, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             half = error.object[error.start].encode("ascii", "backslashreplace").decode()
             raise ValueError(f"{half} is half a surrogate pair, no letter") from None
-    return found
+    return document
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    by_key = dict(pairs)
+    if len(by_key) < len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise RepeatedKeyError(key)
             seen.add(key)
-    return found
+    return by_key
 
 
 def is_deep(content: bytes) -> bool:
@@ -113,11 +113,11 @@ def _times(content: bytes, sought: bytes) -> int:
         return 0
     import numpy as np
 
-    letters, found = np.frombuffer(content, np.uint8), 0
+    letters, times = np.frombuffer(content, np.uint8), 0
     for start in range(0, len(letters), _PORTION):
         here = letters[start : start + _PORTION] == sought[0]
         if len(sought) > 1:
             behind = letters[start + 1 : start + 1 + _PORTION] == sought[1]
             here = here[: len(behind)] & behind
-        found += int(np.count_nonzero(here))
-    return found
+        times += int(np.count_nonzero(here))
+    return times

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from operator import ge, gt, le
 from sys import float_info
 from typing import Any
 
@@ -36,15 +37,17 @@ _WORDS = {
     "number": "a number",
 }
 
+_BOUNDS = (("minimum", "at least", ge), ("maximum", "at most", le), ("exclusiveMinimum", "above", gt))
+
 
 @cache
 def schema(name: str) -> Schema:
     """A schema of the package, by its path there."""
-    found: Schema = json.loads((resources.files("ranklens") / name).read_text(encoding="utf-8"))
-    return found
+    content: Schema = json.loads((resources.files("ranklens") / name).read_text(encoding="utf-8"))
+    return content
 
 
-def fault(value: Any, schema: Schema, place: str = "", root: Schema | None = None) -> str:
+def fault(value: object, schema: Schema, place: str = "", root: Schema | None = None) -> str:
     """The first thing that is wrong with a value, and where; empty if nothing is.
 
     >>> fault({"n": [1, -1]}, {"properties": {"n": {"items": {"type": "integer", "minimum": 0}}}})
@@ -57,25 +60,21 @@ def fault(value: Any, schema: Schema, place: str = "", root: Schema | None = Non
     if wrong:
         return f"{place or 'the document'} {wrong}"
     if isinstance(value, dict):
-        return _fault_of_object(value, schema, place, root)
+        lacking = next((name for name in schema.get("required", ()) if name not in value), None)
+        if lacking is not None:
+            return f"{place or 'the document'} lacks {lacking!r}"
+        if len(value) < schema.get("minProperties", 0):
+            return f"{place or 'the document'} is empty"
+        known, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
+        parts = (
+            fault(one, known.get(name, others), f"{place}.{brief(name)}" if place else brief(name), root)
+            for name, one in value.items()
+        )
+        return next(filter(None, parts), "")
     if isinstance(value, list) and not _are_plain(value, schema.get("items", {})):
         parts = (fault(one, schema["items"], f"{place}[{row}]", root) for row, one in enumerate(value))
         return next(filter(None, parts), "")
     return ""
-
-
-def _fault_of_object(value: Mapping[str, Any], schema: Schema, place: str, root: Schema) -> str:
-    lacking = next((name for name in schema.get("required", ()) if name not in value), None)
-    if lacking is not None:
-        return f"{place or 'the document'} lacks {lacking!r}"
-    if len(value) < schema.get("minProperties", 0):
-        return f"{place or 'the document'} is empty"
-    known, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
-    parts = (
-        fault(one, known.get(name, others), f"{place}.{brief(name)}" if place else brief(name), root)
-        for name, one in value.items()
-    )
-    return next(filter(None, parts), "")
 
 
 def _own_fault(value: Any, schema: Schema) -> str:
@@ -88,32 +87,22 @@ def _own_fault(value: Any, schema: Schema) -> str:
     if allowed is not None and not any(type(value) is type(one) and value == one for one in allowed):
         return f"is {shown(value)} and must be {either([shown(one) for one in allowed])}"
     if type(value) in _TYPES["number"]:
-        return _fault_of_number(value, schema)
+        if not -float_info.max <= value <= float_info.max:  # nor NaN
+            return f"is {shown(value)} and must be a finite number"
+        for bound, words, is_right in _BOUNDS:
+            if bound in schema and not is_right(value, schema[bound]):
+                return f"is {shown(value)} and must be {words} {schema[bound]}"
     return _fault_of_list(value, schema) if isinstance(value, list) else ""
 
 
-def _fault_of_list(value: Sequence[Any], schema: Schema) -> str:
+def _fault_of_list(value: list[Any], schema: Schema) -> str:
     fewest, most = schema.get("minItems", 0), schema.get("maxItems", len(value))
     if not fewest <= len(value) <= most:
         needed = f"{fewest} or more" if len(value) < fewest else most
         return f"has {counted(len(value), 'value')} and must have {needed}"
-    if schema.get("uniqueItems"):
-        texts = Counter(one for one in value if isinstance(one, str))  # others are refused one by one
-        again = next((one for one, times in texts.items() if times > 1), None)
-        return "" if again is None else f"contains {shown(again)} twice"
-    return ""
-
-
-def _fault_of_number(value: float, schema: Schema) -> str:
-    if not -float_info.max <= value <= float_info.max:  # nor NaN
-        return f"is {shown(value)} and must be a finite number"
-    if value < schema.get("minimum", value):
-        return f"is {shown(value)} and must be at least {schema['minimum']}"
-    if value > schema.get("maximum", value):
-        return f"is {shown(value)} and must be at most {schema['maximum']}"
-    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-        return f"is {shown(value)} and must be above {schema['exclusiveMinimum']}"
-    return ""
+    texts = Counter(one for one in value if isinstance(one, str)) if schema.get("uniqueItems") else {}
+    again = next((one for one, times in texts.items() if times > 1), None)  # others are refused one by one
+    return "" if again is None else f"contains {shown(again)} twice"
 
 
 def _are_plain(values: Sequence[Any], items: Schema) -> bool:
@@ -128,7 +117,7 @@ def _are_plain(values: Sequence[Any], items: Schema) -> bool:
     return not types & _TYPES["number"] or all(-float_info.max <= value <= float_info.max for value in values)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value in a message, as JSON has it.
 
     >>> shown({"a": 1}), shown("x"), shown(None), shown(float("nan"))

@@ -37,7 +37,11 @@ def check_outputs(paths: Iterable[Path | None], inputs: Iterable[str | Path | No
         check_output(path, read)
         if path is None or is_stream(path):
             continue
-        for name in _identities(path):
+        # Links lead to the file, hard ones by its number. Names that differ only in case may be one file, and are a mistake if not.
+        identities = [os.path.realpath(path).casefold()]
+        if path.exists():
+            identities.append(f"{path.stat().st_dev}:{path.stat().st_ino}")
+        for name in identities:
             other = written.setdefault(name, path)
             if other is not path:
                 raise InputError(f"{path} would be written twice, also as {other}; choose another name.")
@@ -48,17 +52,6 @@ def clear(*paths: Path | None) -> None:
     for path in paths:
         if path is not None and path.is_file() and not is_stream(path):
             os.truncate(path, 0)
-
-
-def _identities(path: Path) -> Iterator[str]:
-    """What two names of one file have in common.
-
-    Links lead to the file, hard ones by its number. Names that differ only in case may be one file, and are a mistake if not.
-    """
-    yield os.path.realpath(path).casefold()
-    if path.exists():
-        found = path.stat()
-        yield f"{found.st_dev}:{found.st_ino}"
 
 
 def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) -> None:

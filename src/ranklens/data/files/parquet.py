@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import polars as pl
 
 from ranklens.data.files.forking import polars_is_used
 from ranklens.data.files.parts import is_in_parts, part_files
@@ -14,9 +16,6 @@ from ranklens.data.files.streams import ReadTable, TableStream
 from ranklens.data.files.watching import report
 from ranklens.data.readers import frames
 from ranklens.errors import InputError, polars_failures
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 
@@ -31,8 +30,6 @@ def stream_parquet(
 
 
 def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> Iterator[ReadTable]:
-    import polars as pl
-
     files = _files(path)
     if _differ(files):  # each is read by its own types
         for file in files:
@@ -48,11 +45,11 @@ def _pieces(path: PathLike, convert: Convert, *, ranks: bool, whole: bool) -> It
         rows = int(_collect(name, scan.select(pl.len())).item())
     place = _place(path)
     size = place.stat().st_size if place.is_file() else rows
-    yield partial(_converted, name, 0, convert, first)
+    yield partial(frames.converted, name, 0, partial(convert, first))
     del first
 
     def read(start: int, rows: pl.LazyFrame) -> pl.DataFrame:
-        return _converted(name, start, convert, _collect(name, rows))
+        return frames.converted(name, start, lambda: convert(_collect(name, rows)))
 
     for start in range(_ROWS, rows, _ROWS):
         report(name, int(size * start / rows), size)
@@ -67,20 +64,8 @@ def _collect(name: str, scan: pl.LazyFrame) -> pl.DataFrame:
         raise _not_parquet(name, error) from None
 
 
-def _converted(name: str, start: int, convert: Convert, table: pl.DataFrame) -> pl.DataFrame:
-    try:
-        return convert(table)
-    except frames.RowError as wrong:
-        raise InputError(f"{name}: row {start + wrong.row + 1:,}: {wrong.message}") from None
-    except InputError as error:
-        error.prefix(f"{name}: ")
-        raise
-
-
 def scan_parquet(path: PathLike) -> pl.LazyFrame:
     """A file, or all files of a folder or pattern, to be read."""
-    import polars as pl
-
     files = _files(path)
     if not _differ(files):
         return _scan(str(path), files)
@@ -89,8 +74,6 @@ def scan_parquet(path: PathLike) -> pl.LazyFrame:
 
 def _scan(name: str, files: Sequence[Path]) -> pl.LazyFrame:
     """Files with the same columns."""
-    import polars as pl
-
     polars_is_used()
     try:
         scan = pl.scan_parquet([for_polars(file) for file in files], glob=False)  # type: ignore[arg-type]
@@ -102,8 +85,6 @@ def _scan(name: str, files: Sequence[Path]) -> pl.LazyFrame:
 
 def _differ(files: list[Path]) -> bool:
     """Whether parts have other types or columns than others, as those of several writers do."""
-    import polars as pl
-
     if len(files) < 2:
         return False
     try:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from glob import glob
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ranklens import words
 from ranklens.data.files.json_reading import holds_rows
@@ -25,7 +25,7 @@ _SCANS = {"parquet": "scan_parquet", "csv": "scan_csv", "tsv": "scan_csv", "json
 _WILD = re.compile(r"[*?[]")  # what the patterns of shells are made of
 
 
-def is_in_parts(path: Any) -> bool:
+def is_in_parts(path: object) -> TypeGuard[str | os.PathLike[str]]:
     """Whether this is a folder or, if nothing is called so, a pattern."""
     if not isinstance(path, (str, os.PathLike)) or str(path) == "-":
         return False
@@ -47,19 +47,19 @@ def reaches_into_a_folder(path: str) -> bool:
     )
 
 
-def part_files(path: Any, kind: str | None = None) -> list[Path]:
+def part_files(path: str | os.PathLike[str], kind: str | None = None) -> list[Path]:
     """The files of a kind, or of all that tables are stored in; without those that Spark and others hide or leave empty."""
     kinds = {file: _kind(file) for file in visible_files(path)}
-    found = [file for file, own in kinds.items() if (own is not None if kind is None else own == kind)]
-    refuse_files_of_lakes(found)
-    return [file for file in found if file.stat().st_size] or found
+    files = [file for file, own in kinds.items() if (own is not None if kind is None else own == kind)]
+    refuse_files_of_lakes(files)
+    return [file for file in files if file.stat().st_size] or files
 
 
-def visible_files(path: Any) -> list[Path]:
+def visible_files(path: str | os.PathLike[str]) -> list[Path]:
     """All files of a folder or pattern, but for those that are hidden or in a hidden folder."""
     place = Path(path)
-    found = _visible(place.rglob("*"), place) if place.is_dir() else _matches(str(path))
-    return [file for file in found if file.is_file()]
+    files = _visible(place.rglob("*"), place) if place.is_dir() else _matches(str(path))
+    return [file for file in files if file.is_file()]
 
 
 def _matches(pattern: str) -> list[Path]:
@@ -81,7 +81,7 @@ def _is_hidden(name: str) -> bool:
     return name.startswith((".", "_"))
 
 
-def parts_kind(path: Any, *, named: bool = False) -> str | None:
+def parts_kind(path: str | os.PathLike[str], *, named: bool = False) -> str | None:
     """The format of a folder or pattern; None if it holds no tables. Files that may be several runs are refused, unless they were ``named`` as one."""
     files = part_files(path)
     kinds = sorted({str(_kind(file)) for file in files})
@@ -137,11 +137,11 @@ def files_of_runs(path: str) -> list[str]:
         return []
     matches = _matches(path)
     around = {folder for one in matches for folder in one.parents}  # as ** matches a folder and what is in it
-    found = [one for one in matches if one not in around]
-    if any(one.is_file() for one in found):  # folders of something else may lie beside runs
-        found = [one for one in found if one.is_file() or part_files(one)]
-    are_parts = all(one.is_file() and _kind(one) for one in found) and _are_parts(found)
-    return [] if are_parts else [str(one) for one in found]
+    runs = [one for one in matches if one not in around]
+    if any(one.is_file() for one in runs):  # folders of something else may lie beside runs
+        runs = [one for one in runs if one.is_file() or part_files(one)]
+    are_parts = all(one.is_file() and _kind(one) for one in runs) and _are_parts(runs)
+    return [] if are_parts else [str(one) for one in runs]
 
 
 def warn_of_parts(paths: Sequence[str]) -> None:
@@ -155,7 +155,7 @@ def warn_of_parts(paths: Sequence[str]) -> None:
         )
 
 
-def one_after_the_other(path: Any, kind: str, read: Callable[[Path], Any]) -> TableStream:
+def one_after_the_other(path: str | os.PathLike[str], kind: str, read: Callable[[Path], Any]) -> TableStream:
     """The tables of all parts as one stream."""
     streams = [read(file) for file in part_files(path, kind)]
     if not all(isinstance(stream, TableStream) for stream in streams):

@@ -16,6 +16,7 @@ from ranklens.data.files.forking import polars_is_used
 from ranklens.data.files.streams import ReadTable, TableStream
 from ranklens.data.files.systems import OneSystem
 from ranklens.data.readers import frames, judgment_tables
+from ranklens.data.readers.frames import is_table
 from ranklens.errors import InputError, polars_failures
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def rows_of(run: Any, *, ranks: bool = False) -> pl.DataFrame | TableStream:
     return _stream("run", lambda: frame.iter_slices(_ROWS), convert)
 
 
-def stream_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> TableStream | None:
+def stream_pieces(value: object, columns: Mapping[str, Any] | None = None) -> TableStream | None:
     """A run that comes in pieces as a stream; None if it does not."""
     pieces, once = _pieces(value, columns)
     if pieces is None:
@@ -54,7 +55,7 @@ def stream_scan(name: str, scan: pl.LazyFrame, convert: Convert) -> TableStream:
     return _stream(name, partial(_batches, name, scan, None), convert)
 
 
-def read_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> Any:
+def read_pieces(value: object, columns: Mapping[str, Any] | None = None) -> Any:
     """Judgments that come in pieces as one, with all that their columns know; None if they do not."""
     import polars as pl
 
@@ -62,13 +63,13 @@ def read_pieces(value: Any, columns: Mapping[str, Any] | None = None) -> Any:
     if pieces is None:
         return None
 
-    def read(piece: Any) -> pl.DataFrame:
+    def read(piece: object) -> pl.DataFrame:
         return judgment_tables.rows_of(frames.to_polars(piece), columns, complete=True)
 
     return judgment_tables.of_rows(pl.concat(_stream("qrels", pieces, read), how="diagonal_relaxed"))
 
 
-def is_in_pieces(value: Any) -> bool:
+def is_in_pieces(value: object) -> bool:
     """Whether this gives tables one after the other, rather than being one."""
     return _pieces(value)[0] is not None
 
@@ -81,16 +82,12 @@ def _pieces(value: Any, columns: Mapping[str, Any] | None = None) -> tuple[Piece
         return _only_once(value), True
     if hasattr(value, "to_batches") and not frames.is_frame(value):  # an Arrow dataset or scanner
         return value.to_batches, False
-    if isinstance(value, (list, tuple)) and value and all(map(_is_piece, value)):
+    if isinstance(value, (list, tuple)) and value and all(map(is_table, value)):
         return lambda: value, False
     return None, False
 
 
-def _is_piece(value: Any) -> bool:
-    return frames.is_frame(value) and not isinstance(value, Mapping)
-
-
-def looked_into(value: Any) -> Any:
+def looked_into(value: object) -> Any:
     """An iterator of frames as an Arrow-like reader, one of anything else as a list; all other values as they are."""
     if not isinstance(value, Iterator) or hasattr(value, "read_next_batch"):
         return value
@@ -100,7 +97,7 @@ def looked_into(value: Any) -> Any:
             "An iterator gave nothing. It can be read only once; to use it again, pass a list or a file."
         )
     rest = chain([first], value)
-    return _Reader(rest) if _is_piece(first) else list(rest)
+    return _Reader(rest) if is_table(first) else list(rest)
 
 
 class _Reader:
@@ -148,22 +145,7 @@ def _reads(name: str, pieces: Pieces, convert: Convert) -> Iterator[ReadTable]:
     polars_is_used()
     start = 0
     for piece in pieces():
-        yield partial(_converted, name, start, convert, piece)
-        start += _length(piece) if frames.is_frame(piece) else 0
-
-
-def _length(piece: Any) -> int:
-    return int(piece.num_rows) if hasattr(piece, "num_rows") else len(piece)
-
-
-def _converted(name: str, start: int, convert: Convert, piece: Any) -> pl.DataFrame:
-    if not frames.is_frame(piece):
-        raise InputError(f"{name}: a piece is {words.kind(piece)}, not a table.")
-    try:
-        return convert(piece)
-    except frames.RowError as wrong:
-        raise InputError(f"{name}: row {start + wrong.row + 1}: {wrong.message}") from None
-    except InputError as error:
-        if not str(error).startswith(name):
-            error.prefix(f"{name}: ")
-        raise
+        if not frames.is_frame(piece):
+            raise InputError(f"{name}: a piece is {words.kind(piece)}, not a table.")
+        yield partial(frames.converted, name, start, partial(convert, piece))
+        start += int(piece.num_rows) if hasattr(piece, "num_rows") else len(piece)

@@ -33,7 +33,7 @@ class Queries:
     unjudged: str = ""
 
 
-def read_queries(value: Any) -> Queries:
+def read_queries(value: object) -> Queries:
     """Queries from ``{id: text}``, a list of texts or of dicts, a table, a file or a BEIR folder.
 
     A query without an id goes by its text. Records that say what is relevant (as for :func:`ranklens.from_records`) bring
@@ -71,8 +71,8 @@ def golden(path: str | Path) -> Queries | None:
             return None
     except InputError:
         return None
-    found = read_queries(path)
-    return found if found.qrels is not None else None
+    questions = read_queries(path)
+    return questions if questions.qrels is not None else None
 
 
 def read_judgments(path: str | Path) -> Any:
@@ -100,23 +100,19 @@ def _queries(rows: list[dict[str, Any]]) -> Queries:
         query: {name: value for name, value in row.items() if names.plain(str(name)) not in known}
         for query, row in zip(texts, rows, strict=True)
     }
-    without = [n for n, row in enumerate(rows) if not records.says_what_is_relevant(row)]
-    if not rows or without:
-        return Queries(texts, fields, unjudged=_unjudged(rows, without))
+    without = [n for n, row in enumerate(rows, 1) if not records.says_what_is_relevant(row)]
+    if not rows:
+        return Queries(texts, fields, unjudged="there are none.")
+    if without:
+        which = f"record {without[0]} does not say"
+        if len(without) == len(rows) > 1:
+            which = "none of them says"
+        keys = [key for key, value in rows[without[0] - 1].items() if value is not None]
+        accepted = ", ".join(names.EXPECTED)
+        unjudged = f"{which} what is relevant; its keys are {', '.join(keys)}, accepted are {accepted}."
+        return Queries(texts, fields, unjudged=unjudged)
     named = [{**row, "id": query} for query, row in zip(texts, rows, strict=True)]
     return Queries(texts, fields, from_records(named, results={})[0])
-
-
-def _unjudged(rows: list[dict[str, Any]], without: list[int]) -> str:
-    """Which record does not say what is relevant, and what it says instead."""
-    if not rows:
-        return "there are none."
-    first = without[0]
-    which = "none of them says" if len(without) == len(rows) > 1 else f"record {first + 1} does not say"
-    keys = [key for key, value in rows[first].items() if value is not None]
-    return (
-        f"{which} what is relevant; its keys are {', '.join(keys)}, accepted are {', '.join(names.EXPECTED)}."
-    )
 
 
 def _id_and_text(number: int, row: Mapping[str, Any]) -> tuple[str, str]:

@@ -24,7 +24,7 @@ _OTHER_ADDRESS = re.compile(r"(?:hdfs|dbfs|viewfs|webhdfs|wasbs?|ftp|sftp|oss|co
 _ADDRESS = re.compile(r"(?:s3a?|gs|gcs|az|azure|adl|abfss?|hf|https?|file)://", re.IGNORECASE)
 
 
-def is_remote(path: Any) -> bool:
+def is_remote(path: object) -> bool:
     """Whether this is the address of a file rather than its path.
 
     >>> is_remote("s3://bucket/run.parquet"), is_remote("run.parquet"), is_remote("mine=s3://bucket/run.parquet")
@@ -33,7 +33,7 @@ def is_remote(path: Any) -> bool:
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
-def refuse_other_address(path: Any) -> None:
+def refuse_other_address(path: object) -> None:
     """Refuse addresses that only Spark reads, instead of looking for a file of that name."""
     if _OTHER_ADDRESS.match(str(path)):
         raise InputError(
@@ -64,7 +64,7 @@ def remote_kind(address: str) -> str:
     )
 
 
-def is_scanned(path: Any, kind: str) -> bool:
+def is_scanned(path: object, kind: str) -> bool:
     """Whether Polars scans this: an address, or the table of a lake."""
     return kind in LAKES or is_remote(path)
 
@@ -86,8 +86,8 @@ def scan(address: str, kind: str) -> pl.LazyFrame:
         **{lake: partial(scan_lake, kind=lake) for lake in LAKES},
     }
     try:
-        found = scans[kind](address)
-        found.collect_schema()
+        rows = scans[kind](address)
+        rows.collect_schema()
     except KeyError:
         raise InputError(f"{address}: {kind} files are not read from there; fetch the file first.") from None
     except RankLensError:
@@ -99,7 +99,7 @@ def scan(address: str, kind: str) -> pl.LazyFrame:
         raise InputError(
             f"{address} cannot be read: {reason}. If it is there, check the credentials, or fetch the file first."
         ) from None
-    return found
+    return rows
 
 
 def _scan_csv(address: str, **options: Any) -> pl.LazyFrame:
@@ -118,15 +118,15 @@ def _scan_csv(address: str, **options: Any) -> pl.LazyFrame:
             )
         return rows
 
-    found = pl.scan_csv(address, **options)
-    return found.map_batches(check, schema=found.collect_schema(), projection_pushdown=False, streamable=True)
+    rows = pl.scan_csv(address, **options)
+    return rows.map_batches(check, schema=rows.collect_schema(), projection_pushdown=False, streamable=True)
 
 
 # --- Delta and Iceberg tables: folders with a log of which files count. Reading every Parquet file in such a folder would revive deleted
 # and overwritten rows, so the table's own library reads the log, and the files of a table are refused on their own.
 
 
-def lake_at(path: Any) -> str | None:
+def lake_at(path: object) -> str | None:
     """The kind of table whose folder (or Iceberg metadata file) this is, if any.
 
     >>> lake_at("no such folder")

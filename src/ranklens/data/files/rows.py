@@ -18,7 +18,7 @@ from ranklens.errors import InputError
 _HEADERLESS = ("_id", "text")  # as the queries of MS MARCO
 
 
-def read_rows(value: Any, what: str = "queries") -> list[dict[str, Any]]:
+def read_rows(value: object, what: str = "queries") -> list[dict[str, Any]]:
     """Rows of a dict by id, a list of dicts, a table, a file, or that file of a BEIR folder which ``what`` names.
 
     Files are JSONL, JSON, CSV, TSV or Parquet, compressed or not. The keys of a dict go to the field ``_id``, its plain values to ``text``. A tab-separated file of two columns without a
@@ -57,6 +57,21 @@ def each_row(value: Any, what: str = "queries") -> Iterator[dict[str, Any]]:
 
 def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
     place = Path(path)
+
+    def objects() -> Iterator[Any]:
+        for number, line in enumerate(_lines(source), 1):
+            if line.strip():
+                try:
+                    yield loads(line)
+                except RepeatedKeyError as error:
+                    raise InputError(
+                        f"{source.name}:{number}: {error}.", path=source.name, line=number
+                    ) from None
+                except ValueError as error:
+                    raise InputError(
+                        f"{source.name} cannot be read: line {number} is not a JSON object: {error}."
+                    ) from None
+
     if place.is_dir():
         named = sorted(place.glob(f"{what}.*"))
         if not named:
@@ -71,7 +86,7 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
             source.check_json()
             yield from each_row(unwrapped(loads(without_bom(source.read()).decode()), any_rows=True), what)
         elif head.startswith(b"{"):
-            yield from each_row(_objects(source), what)
+            yield from each_row(objects(), what)
         else:
             yield from _separated(place, source)
     except InputError as error:
@@ -95,19 +110,6 @@ def _separated(place: Path, source: Source) -> Iterator[dict[str, Any]]:
                 yield dict(zip(_HEADERLESS, line.rstrip("\r\n").split("\t"), strict=False))
         return
     yield from formats.read_table(place, kind).iter_rows(named=True)
-
-
-def _objects(source: Source) -> Iterator[Any]:
-    for number, line in enumerate(_lines(source), 1):
-        if line.strip():
-            try:
-                yield loads(line)
-            except RepeatedKeyError as error:
-                raise InputError(f"{source.name}:{number}: {error}.", path=source.name, line=number) from None
-            except ValueError as error:
-                raise InputError(
-                    f"{source.name} cannot be read: line {number} is not a JSON object: {error}."
-                ) from None
 
 
 def _lines(source: Source) -> Iterator[str]:

@@ -26,7 +26,16 @@ def read_strata(source: Source) -> Judgments:
     wanted = {"query": False, "doc": False, "stratum": False, "grade": True}
     rows = trec.read_fields(source, _STRATA, wanted)
     _refuse_repeated(source, rows)
-    _refuse_fractions(source, rows)
+    wrong = rows.filter(rows["grade"] != rows["grade"].floor())
+    if len(wrong):
+        query, doc, grade = wrong.select("query", "doc", "grade").row(0)
+        raise InputError(
+            f"{source.name}: query {query}, document {doc}: the grade is {grade:g}, not a whole number. Five fields with 0 in the second "
+            f"are read as {', '.join(_STRATA)}; to read grades alone, keep {', '.join(trec.TREC_QRELS)}.",
+            path=source.name,
+            query=query,
+            document=doc,
+        )
     return Judgments(_by_query(rows, "grade"), strata=_by_query(rows, "stratum"))
 
 
@@ -59,10 +68,10 @@ def read_prels(source: Source) -> Judgments:
 
 
 def _by_query(rows: pl.DataFrame, name: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    by_query: dict[str, dict[str, Any]] = {}
     for query, doc, value in rows.select("query", "doc", name).iter_rows():
-        found.setdefault(query, {})[doc] = value
-    return found
+        by_query.setdefault(query, {})[doc] = value
+    return by_query
 
 
 def _refuse_repeated(source: Source, rows: pl.DataFrame) -> None:
@@ -71,19 +80,6 @@ def _refuse_repeated(source: Source, rows: pl.DataFrame) -> None:
         query, doc = again.select("query", "doc").row(0)
         raise InputError(
             f"{source.name}: query {query} has document {doc} twice; a sampled pool holds each document once.",
-            path=source.name,
-            query=query,
-            document=doc,
-        )
-
-
-def _refuse_fractions(source: Source, rows: pl.DataFrame) -> None:
-    wrong = rows.filter(rows["grade"] != rows["grade"].floor())
-    if len(wrong):
-        query, doc, grade = wrong.select("query", "doc", "grade").row(0)
-        raise InputError(
-            f"{source.name}: query {query}, document {doc}: the grade is {grade:g}, not a whole number. Five fields with 0 in the second "
-            f"are read as {', '.join(_STRATA)}; to read grades alone, keep {', '.join(trec.TREC_QRELS)}.",
             path=source.name,
             query=query,
             document=doc,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from ranklens.data.files import trec
 from ranklens.data.files.blocks import blocks
@@ -11,16 +12,11 @@ from ranklens.data.files.sources import PathLike, Source, open_source
 from ranklens.data.files.streams import TableStream
 from ranklens.errors import InputError
 
-if TYPE_CHECKING:
-    import polars as pl
-
 _LINE = r"^\s*([-+]?[0-9]+(?:\.[0-9]*)?)\s+qid:(\S+)[^#]*(?:#\s*(.*?)\s*)?$"
 
 
 def read_qrels(source: Source) -> pl.DataFrame:
     """Judgments ``query, doc, grade``; a document without a comment is called by its number within the query."""
-    import polars as pl
-
     parse = partial(trec.parse_block, source, _parse)
     stream = TableStream(source.name, lambda: (partial(parse, block) for block in blocks(source)))
     number = pl.int_range(1, pl.len() + 1).over("query").cast(pl.String)
@@ -38,10 +34,9 @@ def read_scores(run: PathLike, judged: pl.DataFrame, judgments: str) -> pl.DataF
     return judged.select("query", "doc").with_columns(scores["score"])
 
 
-def with_scores(scores: Any, judged: pl.DataFrame, judgments: str) -> pl.DataFrame:
+def with_scores(scores: object, judged: pl.DataFrame, judgments: str) -> pl.DataFrame:
     """A run from one score for each line of the judgments: a list, or an array or tensor of one dimension."""
     import numpy as np
-    import polars as pl
 
     given = scores.detach().cpu() if hasattr(scores, "detach") else scores
     numbers = np.asarray(given, dtype=np.float64).reshape(-1)
@@ -52,7 +47,7 @@ def with_scores(scores: Any, judged: pl.DataFrame, judgments: str) -> pl.DataFra
     return judged.select("query", "doc", pl.Series("score", numbers))
 
 
-def are_scores(value: Any) -> bool:
+def are_scores(value: object) -> bool:
     """Whether these are plain numbers, one after the other."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(isinstance(one, (int, float)) for one in value)
@@ -64,14 +59,12 @@ def are_scores(value: Any) -> bool:
 
 
 def _parse(content: bytes) -> pl.DataFrame:
-    import polars as pl
-
     lines = pl.DataFrame({"text": trec.decode(content).split("\n")}).with_row_index("line", 1)
     lines = lines.filter(~pl.col("text").str.contains(r"^\s*(#|$)"))
-    found = lines.with_columns(pl.col("text").str.extract_groups(_LINE).struct.unnest())
-    wrong = found.filter(found["2"].is_null())
+    fields = lines.with_columns(pl.col("text").str.extract_groups(_LINE).struct.unnest())
+    wrong = fields.filter(fields["2"].is_null())
     if len(wrong):
         shown = wrong["text"][0].strip()[:60]
         raise trec.WrongLine(wrong["line"][0], f"expected 'grade qid:… features # document': {shown!r}.")
     document = pl.col("3").str.replace(r"^docid\s*=\s*", "").str.extract(r"^(\S+)")
-    return found.select(query="2", doc=document, grade=pl.col("1").cast(pl.Float64))
+    return fields.select(query="2", doc=document, grade=pl.col("1").cast(pl.Float64))

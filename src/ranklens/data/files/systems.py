@@ -24,7 +24,7 @@ _NONE = "__HIVE_DEFAULT_PARTITION__"  # the folder of rows without a system
 _FOLDER = "system="
 
 
-def system_folders(path: Any) -> dict[str, Path]:
+def system_folders(path: object) -> dict[str, Path]:
     """The folders of systems in a folder, by the system's name.
 
     >>> system_folders("no such folder")
@@ -32,14 +32,14 @@ def system_folders(path: Any) -> dict[str, Path]:
     """
     if not isinstance(path, (str, os.PathLike)) or not os.path.isdir(path):
         return {}
-    found = sorted(folder for folder in Path(path).glob(f"{_FOLDER}*") if folder.is_dir())
-    loose = [file.name for file in part_files(path) if file.parent == Path(path)] if found else []
+    folders = sorted(folder for folder in Path(path).glob(f"{_FOLDER}*") if folder.is_dir())
+    loose = [file.name for file in part_files(path) if file.parent == Path(path)] if folders else []
     if loose:
         raise InputError(
             f"{path} holds {loose[0]} beside its system= folders, and it belongs to none of them; move it, or pass the folders one by one.",
             path=str(path),
         )
-    systems = {system_of(folder): folder for folder in found}
+    systems = {system_of(folder): folder for folder in folders}
     if _NONE in systems and len(systems) > 1:
         raise nameless(next(system for system in systems if system != _NONE))
     return systems
@@ -54,13 +54,13 @@ def system_of(folder: PurePath) -> str:
     return unquote(folder.name.removeprefix(_FOLDER)) if folder.name.startswith(_FOLDER) else ""
 
 
-def refuse_nested(path: Any) -> None:
+def refuse_nested(path: str | os.PathLike[str]) -> None:
     """Systems in folders further down, or in a pattern, of which nobody can tell whether one run is meant."""
     files, place = part_files(path), Path(path)
     below = [file.relative_to(place) if place.is_dir() else file for file in files]
-    found = {system_of(folder) for file in below for folder in file.parents} - {""}
-    if len(found) > 1:
-        shown = words.several([repr(system) for system in sorted(found)])
+    systems = {system_of(folder) for file in below for folder in file.parents} - {""}
+    if len(systems) > 1:
+        shown = words.several([repr(system) for system in sorted(systems)])
         raise InputError(
             f"{path} holds files of several systems ({shown}); pass the folder right above their system= folders, or each system as "
             "NAME=PATH.",
@@ -75,8 +75,8 @@ def systems_of_scan(scan: pl.LazyFrame) -> list[str]:
     name = frames.system_column(scan)
     if name is None:
         return []
-    found = scan.select(pl.col(name).unique(maintain_order=True)).collect()
-    return _named(names_in(found.to_series()).to_list())
+    systems = scan.select(pl.col(name).unique(maintain_order=True)).collect()
+    return _named(names_in(systems.to_series()).to_list())
 
 
 def systems_in(stream: TableStream) -> list[str]:
@@ -112,7 +112,7 @@ def _named(systems: Iterable[str | None]) -> list[str]:
     return named
 
 
-def nameless(system: Any) -> InputError:
+def nameless(system: object) -> InputError:
     """The error where some rows name a system and others do not: whose are they?"""
     return InputError(
         f"the column {frames.SYSTEM!r} is empty in some rows, and {system!r} in others; name the system of every row."
@@ -120,7 +120,7 @@ def nameless(system: Any) -> InputError:
 
 
 class OneSystem:
-    """Converts the tables of one run: of the chosen system, else of the only one that there is; ``error`` is for several.
+    """Converts the tables of one run: of the chosen system, else of the only one that there is; ``hint`` says what to do with several.
 
     All tables have scores, or all have ranks only: how would a rank compare with a score?
     """
@@ -130,11 +130,11 @@ class OneSystem:
         convert: Callable[[Any], pl.DataFrame],
         name: str = "run",
         system: str | None = None,
-        error: Callable[[str, Iterable[str]], InputError] | None = None,
+        hint: str = "",
         columns: Mapping[str, Any] | None = None,
     ) -> None:
         self._convert, self._name, self._system = convert, name, system
-        self._error, self._columns = error or several, columns
+        self._hint, self._columns = hint, columns
         self._seen: dict[str | None, None] = {}
         self._ordered_by: dict[str, None] = {}
 
@@ -157,12 +157,14 @@ class OneSystem:
     def _see(self, systems: Iterable[str | None]) -> None:
         self._seen.update(dict.fromkeys(systems))
         if len(self._seen) > 1:
-            raise self._error(self._name, _named(self._seen))
+            raise several(self._name, _named(self._seen), self._hint)
 
 
-def several(name: str, systems: Iterable[str]) -> InputError:
-    """The error where one run is wanted."""
+def several(name: str, systems: Iterable[str], hint: str = "") -> InputError:
+    """The error where one run is wanted; ``hint`` says what to do, if not to score or compare them."""
     shown = words.several([repr(system) for system in sorted(systems)])
+    if hint:
+        return InputError(f"{name} holds several systems ({shown}), {hint}")
     return InputError(
         f"{name} holds several systems ({shown}); score them one by one, or compare them",
         InPython(

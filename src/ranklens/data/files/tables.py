@@ -88,7 +88,20 @@ def _read_delimited(
         has_header = not names
         if has_header:
             names = header(block.load(), dialect.separator)
-            _check_names(source, names)
+            if not names:
+                raise InputError(
+                    f"{source.name}:1: the first line is blank; it should name the columns.",
+                    path=source.name,
+                    line=1,
+                )
+            if any("\r" in name for name in names):
+                raise InputError(
+                    f"{source.name}: its lines end with CR alone; save it with the line ends of Unix or Windows.",
+                    path=source.name,
+                )
+            twice = next((name for name, times in Counter(names).items() if times > 1), None)
+            if twice is not None:
+                raise InputError(f"{source.name}:1: two columns are called {twice!r}.")
         parse = partial(_parse_delimited, dialect, names, convert, has_header)
         yield partial(parse_block, source, parse, block)
 
@@ -118,21 +131,6 @@ def header(content: bytes, separator: str) -> list[str]:
         return next(dialect.rows([line]), [])
     except csv.Error:
         return [line]
-
-
-def _check_names(source: Source, names: Sequence[str]) -> None:
-    if not names:
-        raise InputError(
-            f"{source.name}:1: the first line is blank; it should name the columns.", path=source.name, line=1
-        )
-    if any("\r" in name for name in names):
-        raise InputError(
-            f"{source.name}: its lines end with CR alone; save it with the line ends of Unix or Windows.",
-            path=source.name,
-        )
-    if len({*names}) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise InputError(f"{source.name}:1: two columns are called {twice!r}.")
 
 
 def _closed_quotes(source: Source) -> Iterator[Block]:
@@ -336,17 +334,16 @@ def frame_of_rows(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     odd = next((name for name in names if not isinstance(name, str)), None)
     if odd is not None:
         raise InputError(f"The key {odd!r} of a row is {words.kind(odd)}; the name of a column is a text.")
-    return pl.DataFrame(
-        {name: pl.Series(_values(name, [row.get(name) for row in rows]), strict=False) for name in names}
-    )
-
-
-def _values(name: str, values: list[Any]) -> list[Any]:
-    """Text, where there is any text among other values."""
-    odd = next((value for value in values if isinstance(value, (bytes, bytearray))), None)
-    if odd is not None:
-        raise InputError(f"{name!r} of a row is {odd!r:.60}, which is {words.kind(odd)}; decode it.")
-    if not any(isinstance(value, str) for value in values):
-        return values
-    values = whole_among_text([None if is_nothing(value) else value for value in values])
-    return [value if value is None or isinstance(value, (list, dict)) else str(value) for value in values]
+    columns: dict[str, pl.Series] = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        binary = next((value for value in values if isinstance(value, (bytes, bytearray))), None)
+        if binary is not None:
+            raise InputError(
+                f"{name!r} of a row is {binary!r:.60}, which is {words.kind(binary)}; decode it."
+            )
+        if any(isinstance(value, str) for value in values):  # then all others are text, too
+            values = whole_among_text([None if is_nothing(value) else value for value in values])
+            values = [v if v is None or isinstance(v, (list, dict)) else str(v) for v in values]
+        columns[name] = pl.Series(values, strict=False)
+    return pl.DataFrame(columns)

@@ -8,10 +8,12 @@ the same.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from ranklens.data.files.sources import Source
 
+T = TypeVar("T")
 TREC_QRELS = ("query", "iteration", "doc", "grade")
 TREC_RUN = ("query", "Q0", "doc", "rank", "score", "tag")
 _WHITE_SPACE = " \t\r\x0b\x0c"
@@ -42,6 +45,9 @@ class Manner:
 
 
 USUAL = Manner()
+_SHORT = 1 << 20  # bytes, which take a quarter of the time that it takes to load the engine
+_DECIMAL = re.compile(rb"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]{1,2})?").fullmatch
+_WHOLE = re.compile(rb"-?[0-9]{1,9}").fullmatch
 _ODD_BYTES = 0xF700  # private use: the bytes 0x80 to 0xFF of ids that are not UTF-8 become U+F780 to U+F7FF
 _ODD_LETTERS = re.compile(f"[{chr(_ODD_BYTES + 0x80)}-{chr(_ODD_BYTES + 0xFF)}]")
 
@@ -175,9 +181,11 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     """The wanted columns of a clean block; None where it is not clean."""
     import polars as pl
 
-    if not block.isascii() and (block.startswith(BOM) or not _is_text(block)):
+    if block.startswith(BOM) or would_be_unpacked(block):
         return None  # Polars leaves out a byte-order mark at the beginning, which belongs to an id here
-    if would_be_unpacked(block):
+    try:
+        _ = block.isascii() or block.decode("utf-8")
+    except UnicodeDecodeError:
         return None
     if b"#" in block and (block.startswith(b"#") or b"\n#" in block):
         return None  # comments
@@ -206,14 +214,6 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     if not complete or not _is_clean(block, separator, len(frame), len(names)):
         return None
     return frame.select(**{name: columns[name] for name in wanted})
-
-
-def _is_text(block: bytes) -> bool:
-    try:
-        block.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _is_clean(block: bytes, separator: int, rows: int, fields: int) -> bool:
@@ -264,10 +264,10 @@ def read_carefully(
     split = lines.with_columns(pl.col("text").str.split(" ").alias("fields"))
     short = split.filter(pl.col("fields").list.len() < len(names))
     if len(short):
-        line, found = short.row(0)[:2]
-        count = len(found.split(" "))
+        line, content = short.row(0)[:2]
+        count = len(content.split(" "))
         raise WrongLine(
-            line, f"expected {len(names)} fields ({', '.join(names)}) but found {count}: {found[:80]!r}."
+            line, f"expected {len(names)} fields ({', '.join(names)}) but found {count}: {content[:80]!r}."
         )
     fields = {name: pl.col("fields").list.get(names.index(name)) for name in wanted}
     if further is not None:
@@ -285,19 +285,15 @@ def _numbers(frame: pl.DataFrame, name: str, manner: Manner) -> pl.DataFrame:
 
     numbers = frame[name].cast(pl.Float64, strict=False)
     if numbers.null_count() and manner.as_c:
-        numbers = numbers.fill_null(pl.Series([_hexadecimal(text) for text in frame[name]], dtype=pl.Float64))
+        hexadecimal: list[float | None] = [None] * len(frame)  # such as 0x1A or 0x1p-3
+        for row, text in enumerate(frame[name]):
+            with suppress(ValueError, OverflowError):
+                hexadecimal[row] = float.fromhex(text) if "0x" in text.lower() else None
+        numbers = numbers.fill_null(pl.Series(hexadecimal, dtype=pl.Float64))
     if numbers.null_count():
         row = numbers.is_null().arg_true()[0]
         raise WrongLine(frame["line"][row], f"the {name} {frame[name][row][:80]!r} is not a number.")
     return frame.with_columns(numbers.alias(name))
-
-
-def _hexadecimal(text: str) -> float | None:
-    """The number that a text such as 0x1A or 0x1p-3 stands for."""
-    try:
-        return float.fromhex(text) if "0x" in text.lower() else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def decode(block: bytes) -> str:
@@ -309,3 +305,52 @@ def decode(block: bytes) -> str:
         raise WrongLine(
             line, f"byte {block[error.start]:#04x} is not valid UTF-8; save the file as UTF-8."
         ) from None
+
+
+# --- Short files in plain Python: loading the table engine takes longer than reading them. Only files without anything unusual are read
+# here, so that everything else has one reader; both give the same.
+
+
+def read_short_run(source: Source) -> dict[str, dict[str, float]] | None:
+    """``{query: {document: score}}`` of a short file, in plain Python; None if it is long or unusual, or the engine is there already."""
+    rows = _rows(source, len(TREC_RUN))
+    return None if rows is None else _by_query(rows, TREC_RUN.index("score"), _DECIMAL, float)
+
+
+def read_short_judgments(source: Source) -> dict[str, dict[str, int]] | None:
+    """``{query: {document: grade}}`` of whole grades; None as above."""
+    rows = _rows(source, len(TREC_QRELS))
+    return None if rows is None else _by_query(rows, TREC_QRELS.index("grade"), _WHOLE, int)
+
+
+def _rows(source: Source, fields: int) -> list[list[bytes]] | None:
+    """The fields of each line, or None unless every line has ``fields`` of them."""
+    if _engine_is_loaded() or source.packing or source.size > _SHORT:
+        return None
+    content = source.read().replace(b"\r\n", b"\n")
+    if content.startswith(BOM) or any(sign in content for sign in (b"#", b"\r", b"\0")):
+        return None
+    rows = [row for line in content.split(b"\n") if (row := line.split())]
+    return rows if {*map(len, rows)} == {fields} else None
+
+
+def _engine_is_loaded() -> bool:
+    return "polars" in sys.modules
+
+
+def _by_query(
+    rows: Sequence[Sequence[bytes]],
+    place: int,
+    is_number: Callable[[bytes], object],
+    number: Callable[[bytes], T],
+) -> dict[str, dict[str, T]] | None:
+    """None if something is neither text nor such a number, or a document is there again."""
+    by_query: dict[str, dict[str, T]] = {}
+    try:
+        for row in rows:
+            if not is_number(row[place]):
+                return None
+            by_query.setdefault(row[0].decode(), {})[row[2].decode()] = number(row[place])
+    except UnicodeDecodeError:
+        return None
+    return by_query if sum(map(len, by_query.values())) == len(rows) else None

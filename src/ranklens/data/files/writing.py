@@ -11,12 +11,14 @@ import io
 import json
 import lzma
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
 
 from ranklens.data.files import formats, limits, recognition, samples, trec
 from ranklens.data.files.output import write_whole
@@ -27,11 +29,9 @@ from ranklens.data.files.suffixes import TABLES
 from ranklens.data.files.systems import OneSystem
 from ranklens.data.readers import frames
 from ranklens.errors import InputError, nearest, warn
-from ranklens.words import brief, counted, several
+from ranklens.words import brief, counted
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ranklens.data.files.sources import PathLike
 
 Tables: TypeAlias = "Iterator[pl.DataFrame]"
@@ -71,8 +71,6 @@ def write_run(
     run: Mapping[str, Mapping[str, float]] | pl.DataFrame, target: Path, *, tag: str = "ranklens"
 ) -> None:
     """Write ``{query: {document: score}}``, or a table, in the format of the target's suffix; TREC's where that says nothing."""
-    import polars as pl
-
     _write(formats.as_table(run, "score").with_columns(tag=pl.lit(tag)), "run", target)
 
 
@@ -92,13 +90,17 @@ def _same(table: pl.DataFrame) -> pl.DataFrame:
 def _write(stream: Any, what: str, target: Path, given: str | None = None, name: str = "run") -> int:
     """A stream or a table; how many rows. ``name`` is that of the source, for messages."""
     packing = target.suffix.lower() if target.suffix.lower() in _OPEN else ""
-    format = given or _format(Path(target.stem) if packing else target)  # noqa: A001
+    inner = Path(target.stem) if packing else target
+    if not given and inner.suffix.lower() == ".json":
+        raise InputError(f"{inner}: RankLens does not write JSON; use .jsonl, with one object per line.")
+    format = given or TABLES.get(inner.suffix.lower(), "trec")  # noqa: A001
     if packing and format == "parquet":
         raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
     count = _Counter()
     read = _for_format(stream, what, format)
     if format == "trec" and what == "run":
-        read = map(OneSystem(lambda table: table, name, error=_too_many), read)
+        hint = "and a TREC run holds one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
+        read = map(OneSystem(lambda table: table, name, hint=hint), read)
     tables = count.of(_tidy(table, what) for table in read)
     write: Callable[[Path], None]
     if format == "parquet":
@@ -107,13 +109,6 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
         write = partial(_write_text, tables, format, packing)
     write_whole(target, write)
     return count.rows
-
-
-def _too_many(name: str, systems: Iterable[str]) -> InputError:
-    shown = several([repr(system) for system in sorted(systems)])
-    return InputError(
-        f"{name} holds several systems ({shown}), and a TREC run holds one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
-    )
 
 
 class _Counter:
@@ -135,13 +130,6 @@ class _Counter:
             warn(
                 f"{counted(count, 'line has', 'lines have')} more fields than a TREC file allows, e.g. {example!r}; the extra fields are dropped."
             )
-
-
-def _format(target: Path) -> str:
-    """The format of a suffix; TREC where it is none of the tables'."""
-    if target.suffix.lower() == ".json":
-        raise InputError(f"{target}: RankLens does not write JSON; use .jsonl, with one object per line.")
-    return TABLES.get(target.suffix.lower(), "trec")
 
 
 # --- reading with all columns
@@ -190,8 +178,6 @@ def _with_all_columns(table: pl.DataFrame, what: str) -> pl.DataFrame:
 
 def _alike(stream: TableStream) -> TableStream:
     """All tables with the same columns: rows of JSONL may have keys that others lack, and values of several types."""
-    import polars as pl
-
     kinds: dict[str, set[pl.DataType]] = {}
     for table in stream:
         for name, kind in table.schema.items():
@@ -202,13 +188,13 @@ def _alike(stream: TableStream) -> TableStream:
             )
     schema: dict[str, pl.DataType | type[pl.DataType]] = {}
     for name, types in kinds.items():
-        known = types - {pl.Null()}
-        if len(known) > 1 and any(kind.is_nested() for kind in known):
+        real = types - {pl.Null()}
+        if len(real) > 1 and any(kind.is_nested() for kind in real):
             raise InputError(
                 f"the column {name!r} holds lists or objects in some rows and something else in others."
             )
-        numeric = known and all(kind.is_numeric() for kind in known)
-        schema[name] = next(iter(known)) if len(known) == 1 else pl.Float64 if numeric else pl.String
+        numeric = real and all(kind.is_numeric() for kind in real)
+        schema[name] = next(iter(real)) if len(real) == 1 else pl.Float64 if numeric else pl.String
 
     def with_schema(table: pl.DataFrame) -> pl.DataFrame:
         lacking = [name for name in schema if name not in table.columns]
@@ -220,8 +206,6 @@ def _alike(stream: TableStream) -> TableStream:
 
 def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
     """Tables as they are read; as one where something has to be known of all rows."""
-    import polars as pl
-
     if not isinstance(stream, TableStream):
         return iter([stream])
     if what == "qrels":  # grades are whole numbers or they are not
@@ -237,8 +221,6 @@ def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
 
 def _tidy(table: pl.DataFrame, what: str) -> pl.DataFrame:
     """In the order of TREC files, whole grades as whole numbers, then further columns."""
-    import polars as pl
-
     order = [name for name in (_QRELS if what == "qrels" else _RUN) if name in table.columns]
     table = table.select(*order, *(name for name in table.columns if name not in order))
     if what == "qrels":
@@ -280,17 +262,13 @@ def _write_text(tables: Tables, format: str, packing: str, place: Path) -> None:
     with _OPEN[packing](place) as file:
         for number, table in enumerate(tables):
             content = to_text[format](table, header=number == 0)
-            file.write(_zst(content) if packing == ".zst" else content.encode())
-
-
-def _zst(content: str) -> bytes:
-    """A zstd frame, as Polars writes it; frames can follow one another."""
-    import polars as pl
-
-    packed = io.BytesIO()
-    lines = pl.DataFrame({"text": [content.removesuffix("\n")]})
-    lines.write_csv(packed, include_header=False, quote_style="never", compression="zstd")
-    return packed.getvalue()
+            if packing == ".zst":  # a frame, as Polars writes it; frames can follow one another
+                packed = io.BytesIO()
+                lines = pl.DataFrame({"text": [content.removesuffix("\n")]})
+                lines.write_csv(packed, include_header=False, quote_style="never", compression="zstd")
+                file.write(packed.getvalue())
+            else:
+                file.write(content.encode())
 
 
 def _delimited(table: pl.DataFrame, *, header: bool, tabs: bool = False) -> str:
@@ -314,8 +292,6 @@ def _refuse_kinds(table: pl.DataFrame, wrong: Callable[[Any], bool]) -> None:
 
 
 def _is_no_text(kind: Any) -> bool:
-    import polars as pl
-
     inner = getattr(kind, "inner", None)
     fields = [field.dtype for field in getattr(kind, "fields", [])]
     parts = [*([] if inner is None else [inner]), *fields]
@@ -338,8 +314,6 @@ def _jsonl(table: pl.DataFrame, *, header: bool) -> str:  # noqa: ARG001  there 
 
 
 def _trec(table: pl.DataFrame, *, header: bool) -> str:
-    import polars as pl
-
     names = _QRELS if "grade" in table.columns else _RUN
     dropped = [name for name in table.columns if name not in names]
     if dropped and header:
@@ -364,8 +338,6 @@ def _trec(table: pl.DataFrame, *, header: bool) -> str:
 
 def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:
     """Ids that the format cannot hold."""
-    import polars as pl
-
     for name, kind in table.schema.items():
         if kind == pl.String:
             wrong = table[name].filter(table[name].str.contains(pattern) | (table[name] == ""))

@@ -7,6 +7,8 @@ import mmap
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+
 from ranklens.data.files.forking import polars_is_used
 from ranklens.data.files.sources import ZST, for_polars, implausible, plausible
 from ranklens.errors import polars_failures
@@ -33,8 +35,6 @@ class ZstLines(io.RawIOBase):
 
 
 def _batches(path: Path) -> Iterator[list[str]]:
-    import polars as pl
-
     polars_is_used()
     lines = pl.scan_lines(for_polars(path), glob=False)
     try:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
+from ranklens.data.readers.mappings import Id
 from ranklens.errors import InputError, nearest
 
 Match = Literal["tokens", "regex"]
 
 
 def answers(
-    corpus: Mapping[Any, str],
-    answers: Mapping[Any, Any],
+    corpus: Mapping[Id, str],
+    answers: Mapping[Id, Any],
     match: Match = "tokens",
     *,
-    run: Mapping[Any, Iterable[Any]] | None = None,
-) -> dict[Any, dict[Any, int]]:
+    run: Mapping[Id, Iterable[Id]] | None = None,
+) -> dict[Id, dict[Id, int]]:
     """Judgments ``{query: {document: 1 or 0}}``: whether the text of a document contains an answer to the query.
 
     ``corpus`` is ``{document: text}``, ``answers`` ``{query: [answers]}``. ``match="tokens"`` finds an answer as a sequence of
@@ -32,22 +33,22 @@ def answers(
     """
     if match not in ("tokens", "regex"):
         raise InputError(f"match={match!r} is not allowed: {nearest(str(match), ('tokens', 'regex'))}")
-    seen = lru_cache(maxsize=None)(lambda doc: _text(corpus, doc, match))
-    found: dict[Any, dict[Any, int]] = {}
+
+    @cache
+    def seen(doc: Id) -> str:
+        if doc not in corpus:
+            raise InputError(f"corpus: document {doc!r} was retrieved, but its text is not there.")
+        return _tokens(corpus[doc]) if match == "tokens" else unicodedata.normalize("NFD", corpus[doc])
+
+    judgments: dict[Id, dict[Id, int]] = {}
     for query, expected in answers.items():
         contains = _finder([expected] if isinstance(expected, str) else list(expected), match, query)
         documents = corpus if run is None else run.get(query, ())
-        found[query] = {doc: int(contains(seen(doc))) for doc in documents}
-    return found
+        judgments[query] = {doc: int(contains(seen(doc))) for doc in documents}
+    return judgments
 
 
-def _text(corpus: Mapping[Any, str], doc: Any, match: Match) -> str:
-    if doc not in corpus:
-        raise InputError(f"corpus: document {doc!r} was retrieved, but its text is not there.")
-    return _tokens(corpus[doc]) if match == "tokens" else unicodedata.normalize("NFD", corpus[doc])
-
-
-def _finder(expected: list[str], match: Match, query: Any) -> Callable[[str], bool]:
+def _finder(expected: list[str], match: Match, query: object) -> Callable[[str], bool]:
     """A function that says whether a text contains one of the answers."""
     if match == "tokens":
         wanted = [tokens for tokens in map(_tokens, expected) if tokens.strip()]
@@ -69,13 +70,13 @@ def _tokens(text: str) -> str:
     " it ' s ada . "
     """
     letters = groupby(unicodedata.normalize("NFD", text), key=_kind)
-    found = []
+    words = []
     for kind, group in letters:
         if kind == "word":
-            found.append("".join(group).lower())
+            words.append("".join(group).lower())
         elif kind == "sign":
-            found.extend(group)
-    return f" {' '.join(found)} "
+            words.extend(group)
+    return f" {' '.join(words)} "
 
 
 @lru_cache(maxsize=4096)

@@ -9,7 +9,7 @@ from typing import Any
 from ranklens.data.matching.rules import ByField, ById, ByParent, Groups, Matching
 from ranklens.data.matching.spans import Spans
 from ranklens.data.matching.texts import ByText
-from ranklens.errors import InputError, nearest
+from ranklens.errors import InputError, errors_in, nearest
 
 # By the name in a file: the matching, its required options, and the others.
 _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
@@ -39,7 +39,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
 }
 
 
-def matching(given: Any) -> Matching:
+def matching(given: object) -> Matching:
     """How retrieved ids match judged ones, from keys and values.
 
     >>> matching({"by": "parent", "separator": "#"})
@@ -58,7 +58,12 @@ def matching(given: Any) -> Matching:
     kind, required, others = _KINDS[name]
     options = {str(key): value for key, value in given.items() if key != "by" and value is not None}
     for key, value in options.items():
-        _check(name, key, value, (*required, *others))
+        if key not in (*required, *others):
+            hint = nearest(key, (*required, *others)) if required or others else "it takes no other keys."
+            raise InputError(f"by: {name} has no {key!r}: {hint}")
+        types, meaning = _TYPES[key]
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise InputError(f"{key}: {value!r:.60} is not allowed; it is {meaning}.")
     for key in required:
         if key not in options:
             raise InputError(f"by: {name} needs {key}: {_TYPES[key][1]}.")
@@ -68,8 +73,8 @@ def matching(given: Any) -> Matching:
         )
     if "span_from" in options:
         options["span_from"] = tuple(options["span_from"])
-    found: Matching = kind(**options)
-    return found
+    chosen: Matching = kind(**options)
+    return chosen
 
 
 def spelled(text: str) -> Matching:
@@ -92,11 +97,8 @@ def spelled(text: str) -> Matching:
             f"--match {text}: {kind} needs something after a colon, e.g. --match {_NEEDED[kind]}."
         )
     options = {name: _read(name, value, text) for name, value in zip(names, values, strict=False) if value}
-    try:
+    with errors_in(f"--match {text}"):
         return matching({"by": kind, **options})
-    except InputError as error:
-        error.prefix(f"--match {text}: ")
-        raise
 
 
 def _read(name: str, value: str, text: str) -> Any:
@@ -113,12 +115,3 @@ def _read(name: str, value: str, text: str) -> Any:
         return loads(Path(value).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"--match {text}: {value} cannot be read as JSON: {error}.") from None
-
-
-def _check(name: str, key: str, value: Any, known: tuple[str, ...]) -> None:
-    if key not in known:
-        hint = nearest(key, known) if known else "it takes no other keys."
-        raise InputError(f"by: {name} has no {key!r}: {hint}")
-    types, meaning = _TYPES[key]
-    if isinstance(value, bool) or not isinstance(value, types):
-        raise InputError(f"{key}: {value!r:.60} is not allowed; it is {meaning}.")

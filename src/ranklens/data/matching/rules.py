@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 from ranklens.data.readers.retrieved import IdFrom, unmatched
 from ranklens.errors import InputError
@@ -100,8 +100,8 @@ class ByParent(Matching):
         if self.separator is not None:
             return doc.rpartition(self.separator)[0] or doc
         if callable(self.parent):
-            found = self.parent(doc)
-            return None if found is None else str(found)
+            parent = self.parent(doc)
+            return None if parent is None else str(parent)
         return str(self.parent.get(doc, doc)) if self.parent is not None else doc
 
 
@@ -165,7 +165,7 @@ class Groups(Matching):
         return self._first.get(query, self._first.get(None, {})).get(doc, doc)
 
 
-def _first_members(query: Any, groups: Iterable[Collection[str]]) -> dict[str, str]:
+def _first_members(query: object, groups: Iterable[Collection[str]]) -> dict[str, str]:
     first: dict[str, str] = {}
     of_query = "" if query is None else f" of query {query!r}"
     if isinstance(groups, str) or not isinstance(groups, Iterable):

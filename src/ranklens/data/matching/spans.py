@@ -86,20 +86,19 @@ class Spans(Passages):
         return SpanId(self.span_from)
 
     def matches(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[Sequence[str]]:
-        judged = {doc: self._judged_span(query, doc) for doc in gold}
+        judged: dict[str, Span] = {}
+        for doc in gold:
+            span = self._gold.get(doc) if self.gold is not None else _parse(doc)
+            if span is None:
+                how = "gold does not have it"
+                if self.gold is None:
+                    how = "it is not written 'document:start-end'"
+                raise InputError(
+                    f"Spans: the judged id {doc!r} of query {query!r} has no span: {how}. Give gold={{id: (document, start, end)}}."
+                )
+            judged[doc] = span
         items = [(unmatched(rank) if doc in judged else doc, _parse(doc)) for rank, doc in enumerate(ids, 1)]
         return matched(items, _Covered(judged, self.threshold, self.over), gold)
-
-    def _judged_span(self, query: str, doc: str) -> Span:
-        span = self._gold.get(doc) if self.gold is not None else _parse(doc)
-        if span is None:
-            how = (
-                "gold does not have it" if self.gold is not None else "it is not written 'document:start-end'"
-            )
-            raise InputError(
-                f"Spans: the judged id {doc!r} of query {query!r} has no span: {how}. Give gold={{id: (document, start, end)}}."
-            )
-        return span
 
 
 def _parse(doc: str) -> Span | None:

@@ -65,8 +65,8 @@ def overlap(chunk: str, passage: str) -> float:
     0.6666666666666666
     """
     expected = Counter(tokens(passage))
-    found = expected & Counter(tokens(chunk))
-    return found.total() / expected.total()
+    shared = expected & Counter(tokens(chunk))
+    return shared.total() / expected.total()
 
 
 def substring(chunk: str, passage: str) -> float:
@@ -87,30 +87,25 @@ class TextId:
 
     text_from: TextFrom
 
-    def __call__(self, item: Any) -> str | None:
-        text = self._text(item)
-        if text is None:
+    def __call__(self, item: object) -> str | None:
+        text: object = item
+        if callable(self.text_from):
+            text = self.text_from(item)
+        elif self.text_from is not None:
+            text = follow(item, self.text_from)
+        elif not isinstance(item, str):
+            inside = (follow(item, name) for name in _PLACES)
+            text = next((value for value in inside if isinstance(value, str)), None)
+        if not isinstance(text, str):
             return None
-        found = (follow(item, name) for name in _ID_NAMES) if not isinstance(item, str) else ()
-        number = next((value for value in found if value is not None), "")
+        ids = (follow(item, name) for name in _ID_NAMES) if not isinstance(item, str) else ()
+        number = next((value for value in ids if value is not None), "")
         return f"{number}{_BETWEEN}{text}"
 
     def described(self) -> str:
         """A name that stays the same from one process to the next."""
         place = self.text_from
         return getattr(place, "__qualname__", "callable") if callable(place) else place or "text"
-
-    def _text(self, item: Any) -> str | None:
-        if callable(self.text_from):
-            found: Any = self.text_from(item)
-        elif self.text_from is not None:
-            found = follow(item, self.text_from)
-        elif isinstance(item, str):
-            found = item
-        else:
-            inside = (follow(item, name) for name in _PLACES)
-            found = next((value for value in inside if isinstance(value, str)), None)
-        return found if isinstance(found, str) else None
 
 
 _PLACES = (*TEXT_NAMES, *(f"{outer}.{name}" for outer in ("document", "node", "doc") for name in TEXT_NAMES))
@@ -168,20 +163,18 @@ class ByText(Passages):
         for text in gold:
             if not tokens(text):
                 raise InputError(f"ByText: the expected text {text!r} of query {query!r} holds no word.")
-        named = [self._name_and_text(doc, query) for doc in ids]
-        items = [  # under ids that are nobody's expected text
-            (name if name and name not in gold else unmatched(rank), text)
-            for rank, (name, text) in enumerate(named, 1)
-        ]
-        return matched(items, _Held(self.how, self.threshold, tuple(gold)), gold)
-
-    def _name_and_text(self, doc: str, query: str) -> tuple[str, str]:
-        if self.corpus is None:
+        items: list[tuple[str, str]] = []
+        for rank, doc in enumerate(ids, 1):
             name, _, text = doc.rpartition(_BETWEEN)
-            return name, text
-        if doc not in self.corpus:
-            raise InputError(f"ByText: the corpus has no text of {doc!r}, which query {query!r} retrieved.")
-        return doc, self.corpus[doc]
+            if self.corpus is not None:
+                if doc not in self.corpus:
+                    raise InputError(
+                        f"ByText: the corpus has no text of {doc!r}, which query {query!r} retrieved."
+                    )
+                name, text = doc, self.corpus[doc]
+            # Under an id that is nobody's expected text.
+            items.append((name if name and name not in gold else unmatched(rank), text))
+        return matched(items, _Held(self.how, self.threshold, tuple(gold)), gold)
 
 
 @dataclass(frozen=True)
@@ -195,18 +188,18 @@ class _Held(Coverage[str]):
 
     def alone(self, item: str) -> dict[str, float]:
         share, enough = _SHARE[self.how], self.threshold if self.how == "overlap" else 1.0
-        found = {expected: share(item, expected) for expected in self.expected}
-        return {expected: value for expected, value in found.items() if value >= enough}
+        shares = {expected: share(item, expected) for expected in self.expected}
+        return {expected: value for expected, value in shares.items() if value >= enough}
 
     def together(self, item: str, missing: Collection[str]) -> dict[str, float]:
-        found = {}
+        completed = {}
         for expected in missing:
             places, size = _PLACES_HELD[self.how](item, expected)
             covered = self.covered.get(expected, 0) | places
             self.covered[expected] = covered
             if places and covered.bit_count() >= (self.threshold if self.how == "overlap" else 1) * size:
-                found[expected] = covered.bit_count() / size
-        return found
+                completed[expected] = covered.bit_count() / size
+        return completed
 
 
 @lru_cache(maxsize=1 << 12)

@@ -39,7 +39,7 @@ class ResponseError(InputError):
     """A response that holds an error, or the results of several queries, instead of one ranking."""
 
 
-def body(response: Any) -> Any:
+def body(response: object) -> Any:
     """The content of a response: what a client wraps in ``body`` or ``json``."""
     if hasattr(response, "status_code"):  # requests, httpx, pyvespa
         content = getattr(response, "json", None)
@@ -48,7 +48,7 @@ def body(response: Any) -> Any:
     return inner if isinstance(inner, (Mapping, list)) else response
 
 
-def hits_inside(response: Any) -> list[Any] | None:
+def hits_inside(response: object) -> list[Any] | None:
     """The hits of a response, unchanged, best first; None if no engine answers like this.
 
     >>> hits_inside({"took": 3, "hits": {"hits": [{"_id": "7", "_score": 1.5}]}})
@@ -78,7 +78,7 @@ def hits_inside(response: Any) -> list[Any] | None:
     return hits
 
 
-def _in_groups(response: Any) -> list[Any] | None:
+def _in_groups(response: object) -> list[Any] | None:
     """Qdrant's groups, in their order."""
     groups = follow(response, "result.groups") or step(response, "groups")
     if not isinstance(groups, list) or not all(isinstance(step(group, "hits"), list) for group in groups):
@@ -110,19 +110,14 @@ def _listed(response: Mapping[str, Any]) -> list[Any] | None:
     classes = follow(response, "data.Get")  # Weaviate's GraphQL: {"data": {"Get": {"Article": [...]}}}
     if isinstance(classes, Mapping):
         return list(_only(list(classes.values()), "classes") or [])
-    return _grouped(response) or _in_groups(response) or _in_columns(response)
-
-
-def _grouped(response: Mapping[str, Any]) -> list[Any] | None:
-    """Solr's groups, in their order."""
     fields = response.get("grouped")
-    if not isinstance(fields, Mapping):
-        return None
-    groups = step(_only(list(fields.values()), "fields"), "groups") or []
-    return [doc for group in groups for doc in follow(group, "doclist.docs") or []]
+    if isinstance(fields, Mapping):  # Solr's groups, in their order
+        groups = step(_only(list(fields.values()), "fields"), "groups") or []
+        return [doc for group in groups for doc in follow(group, "doclist.docs") or []]
+    return _in_groups(response) or _in_columns(response)
 
 
-def _in_columns(response: Any) -> list[Any] | None:
+def _in_columns(response: object) -> list[Any] | None:
     """Chroma's lists of ids, distances, texts and metadata, as one dict per hit."""
     ids = step(response, "ids")
     if not isinstance(ids, list) or step(response, "distances") is None:
@@ -154,26 +149,26 @@ def _problem(response: Mapping[str, Any]) -> str:
     ]
     if response.get("code") not in (None, 0, 200) and response.get("message"):  # Milvus, Pinecone
         errors.append(response["message"])
-    told = next((error for error in errors if error), None)
-    if told is not None:
-        return _in_words(told)
+    reported = next((error for error in errors if error), None)
+    if reported is not None:
+        return _in_words(reported)
     broken = follow(response, "_shards.failed")
     if isinstance(broken, int) and broken > 0:
         return f"{counted(broken, 'shard')} failed."
     return "it ran out of time." if response.get("timed_out") is True else ""
 
 
-def _in_words(error: Any) -> str:
+def _in_words(error: object) -> str:
     """The message inside an error, whatever it is called."""
     if isinstance(error, list):
         return _in_words(error[0])
     if isinstance(error, Mapping):
-        found = names.given(error, ("reason", "msg", "message", "summary", "error"))
-        return _in_words(found if found is not None else str(dict(error)))
+        message = names.given(error, ("reason", "msg", "message", "summary", "error"))
+        return _in_words(message if message is not None else str(dict(error)))
     return f"{str(error).rstrip('.')[:300]}."
 
 
-def own_id(hit: Any) -> Any:
+def own_id(hit: object) -> Any:
     """The id of a hit whose engine keeps it in a place of its own; None if it is under one of the usual names.
 
     >>> own_id({"id": "id:shop:product::b7", "relevance": 0.4}), own_id({"_additional": {"id": "5f…"}})
@@ -196,7 +191,7 @@ def own_id(hit: Any) -> Any:
     return getattr(hit, "id", hit[others[0]] if alone else None)
 
 
-def _is_vespas(hit: Any) -> bool:
+def _is_vespas(hit: object) -> bool:
     return (
         isinstance(hit, Mapping) and "relevance" in hit and str(hit.get("id")).startswith(("id:", "index:"))
     )
@@ -215,13 +210,13 @@ def score_or_distance(hit: Any) -> tuple[Any, bool]:
         inner = step(hit, "metadata")  # Weaviate's client
     for place in (hit, inner) if inner is not None else (hit,):
         for known, is_distance in ((SCORES, False), (DISTANCES, True)):
-            found = _number(first_of(place, known))
-            if found is not None:
-                return found, is_distance
+            number = _number(first_of(place, known))
+            if number is not None:
+                return number, is_distance
     return None, False
 
 
-def _number(found: Any) -> Any:
+def _number(found: object) -> Any:
     """A number; Weaviate writes its own as text."""
     if isinstance(found, str):
         try:
@@ -231,12 +226,12 @@ def _number(found: Any) -> Any:
     return found if isinstance(found, Real) else None
 
 
-def first_of(item: Any, known: Iterable[str]) -> Any:
+def first_of(item: object, known: Iterable[str]) -> Any:
     """The value under the first of these names that holds one, of a dict or an object."""
     if isinstance(item, Mapping):
         return names.given(item, known)
-    found = (step(item, name) for name in known)
-    return next((value for value in found if value is not None and not callable(value)), None)
+    values = (step(item, name) for name in known)
+    return next((value for value in values if value is not None and not callable(value)), None)
 
 
 def higher_is_better(scores: Sequence[float | None], distances: bool) -> list[float | None]:
@@ -245,10 +240,10 @@ def higher_is_better(scores: Sequence[float | None], distances: bool) -> list[fl
     >>> higher_is_better([0.1, 0.4], distances=True), higher_is_better([0.9, 0.4], distances=True)
     ([-0.1, -0.4], [0.9, 0.4])
     """
-    known = [score for score in scores if score is not None and math.isfinite(score)]
-    differ = len({*known}) > 1
-    falls = differ and all(a >= b for a, b in pairwise(known))
-    rises = differ and all(a <= b for a, b in pairwise(known))
+    finite = [score for score in scores if score is not None and math.isfinite(score)]
+    differ = len({*finite}) > 1
+    falls = differ and all(a >= b for a, b in pairwise(finite))
+    rises = differ and all(a <= b for a, b in pairwise(finite))
     if rises or (distances and not falls):
         return [None if score is None else -score for score in scores]
     return list(scores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from math import isnan
 from numbers import Rational, Real
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ranklens.data.readers import names
 from ranklens.data.readers.mappings import is_nothing
 from ranklens.data.readers.names import Names, plain
-from ranklens.errors import InputError, InPython, polars_failures
+from ranklens.errors import InputError, InPython, errors_in, polars_failures
 from ranklens.words import either, several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import polars as pl
 
@@ -37,18 +38,32 @@ class RowError(InputError):
         self.row, self.message = row, message
 
 
-def is_frame(value: Any) -> bool:
+def converted(name: str, start: int, convert: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    """What becomes of the rows from ``start`` on; errors say where they are, and in which table."""
+    with errors_in(name):
+        try:
+            return convert()
+        except RowError as wrong:
+            raise InputError(f"{name}: row {start + wrong.row + 1:,}: {wrong.message}") from None
+
+
+def is_frame(value: object) -> bool:
     """Whether ``value`` is a table of some library; found by its methods, so nothing is imported."""
     # Of its class: pandas takes long to say no, and a LazyFrame to tell its columns.
     return any(hasattr(type(value), name) for name in ("collect_schema", "columns", "column_names"))
 
 
-def is_spark(value: Any) -> bool:
+def is_table(value: object) -> bool:
+    """The same, for values that may also be a dict of a user, whose methods may have any names."""
+    return not isinstance(value, Mapping) and is_frame(value)
+
+
+def is_spark(value: object) -> bool:
     """Whether ``value`` is a DataFrame on a Spark cluster, classic or through Spark Connect."""
     return hasattr(type(value), "mapInArrow")
 
 
-def refuse_spark(value: Any) -> None:
+def refuse_spark(value: object) -> None:
     """Where rows are needed on this machine."""
     if is_spark(value):
         raise InputError(
@@ -66,7 +81,7 @@ def column_names(value: Any) -> list[str]:
     return [str(name) for name in value.columns]
 
 
-def list_columns(value: Any) -> list[str]:
+def list_columns(value: object) -> list[str]:
     """The columns of a table, of whatever library it is, that hold lists."""
     import polars as pl
 
@@ -119,9 +134,14 @@ def _pandas_column(column: Any) -> pl.Series | list[Any]:
     if column.dtype.kind in "iufb" and type(column.dtype).__module__.partition(".")[0] == "numpy":
         return pl.Series(column.to_numpy())
     with suppress(ImportError, ValueError, TypeError, ArithmeticError):
-        found: pl.Series = pl.from_pandas(column)  # type: ignore[assignment]  # a column gives a Series
-        if found.dtype.is_numeric() or found.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean):
-            return found
+        converted_column: pl.Series = pl.from_pandas(column)  # type: ignore[assignment]  # a column gives a Series
+        if converted_column.dtype.is_numeric() or converted_column.dtype in (
+            pl.String,
+            pl.Categorical,
+            pl.Enum,
+            pl.Boolean,
+        ):
+            return converted_column
     import numpy as np
 
     values: list[Any] = [None if is_nothing(value) else value for value in column.tolist()]
@@ -145,7 +165,7 @@ def whole_among_text(values: list[Any]) -> list[Any]:
 
 
 def run_frame(
-    value: Any, columns: Columns | None = None, *, complete: bool = False, ranks: bool = False
+    value: object, columns: Columns | None = None, *, complete: bool = False, ranks: bool = False
 ) -> pl.DataFrame:
     """A run as ``query, doc, score``; a rank without a score becomes the score -rank.
 
@@ -174,7 +194,7 @@ def run_frame(
     return _check_ids(pl.DataFrame(columns_read), "run")
 
 
-def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = False) -> pl.DataFrame:
+def qrels_frame(value: object, columns: Columns | None = None, *, complete: bool = False) -> pl.DataFrame:
     """Judgments as ``query, doc, grade``; a table of just query and document lists the relevant ones.
 
     With ``complete``, a missing grade is an error.
@@ -195,7 +215,7 @@ def qrels_frame(value: Any, columns: Columns | None = None, *, complete: bool = 
     return _check_ids(pl.DataFrame([query, doc, number.alias("grade")]), "qrels")
 
 
-def ordered_by(table: Any, columns: Columns | None = None) -> str:
+def ordered_by(table: object, columns: Columns | None = None) -> str:
     """Whether a table says by ``score`` which document is better, or by ``rank`` alone."""
     return "rank" if _column(column_names(table), columns or {}, "score", SCORE_NAMES) is None else "score"
 
@@ -206,10 +226,10 @@ def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
     ranks = ranks or {*in_short.values()}.isdisjoint(SCORE_NAMES)  # then a rank decides
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
     besides = {SYSTEM, *names.SUBTOPICS, *names.EVIDENCE, *names.JUNK}
-    found = [name for name in columns if in_short[name] in known | besides]
-    has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in found)
-    enough = len([name for name in found if in_short[name] not in besides]) > 2
-    return found if enough and has_number else list(columns)
+    wanted = [name for name in columns if in_short[name] in known | besides]
+    has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in wanted)
+    enough = len([name for name in wanted if in_short[name] not in besides]) > 2
+    return wanted if enough and has_number else list(columns)
 
 
 def names_grade(table: pl.DataFrame) -> bool:
@@ -227,12 +247,12 @@ def doc_column(table: pl.DataFrame) -> str | None:
     return _column(table.columns, {}, "doc", (*DOC_NAMES, "id", "_id"))
 
 
-def system_column(table: Any) -> str | None:
+def system_column(table: object) -> str | None:
     """The column that says which system a row belongs to, if there is one."""
     return next((name for name in column_names(table) if plain(name) == SYSTEM), None)
 
 
-def has_documents(table: Any, columns: Columns | None = None) -> bool:
+def has_documents(table: object, columns: Columns | None = None) -> bool:
     """Whether a table of any library lists documents, as runs and judgments do."""
     return _column(column_names(table), columns or {}, "doc", DOC_NAMES) is not None
 
@@ -260,17 +280,17 @@ def columns_used(table: pl.DataFrame, what: str) -> list[str]:
     """The columns that are read as query, document, and grade or score (or the rank in its place)."""
     numbers = [("grade", GRADE_NAMES)] if what == "qrels" else [("score", SCORE_NAMES), ("rank", RANK_NAMES)]
     roles = [("query", QUERY_NAMES), ("doc", DOC_NAMES), *numbers]
-    found = [_column(table.columns, {}, role, known) for role, known in roles]
-    kept = found[:3] if found[2] is not None else found
+    by_role = [_column(table.columns, {}, role, known) for role, known in roles]
+    kept = by_role[:3] if by_role[2] is not None else by_role
     return [name for name in kept if name is not None]
 
 
 def by_query(qrels: pl.DataFrame) -> dict[str, list[tuple[str, float]]]:
     """A table of judgments as lists of pairs, so that repeated documents are still seen."""
-    found: dict[str, list[tuple[str, float]]] = {}
+    pairs: dict[str, list[tuple[str, float]]] = {}
     for query, doc, grade in qrels.iter_rows():
-        found.setdefault(query, []).append((doc, float("nan") if grade is None else grade))
-    return found
+        pairs.setdefault(query, []).append((doc, float("nan") if grade is None else grade))
+    return pairs
 
 
 def as_dicts(table: pl.DataFrame) -> dict[str, dict[str, float]] | None:
@@ -284,16 +304,16 @@ def as_dicts(table: pl.DataFrame) -> dict[str, dict[str, float]] | None:
     queries, docs, numbers = (column.to_list() for column in columns)
     if columns[2].null_count() or isnan(sum(numbers)):
         return None
-    found: dict[str, dict[str, float]] = {query: {} for query in dict.fromkeys(queries)}
+    tables: dict[str, dict[str, float]] = {query: {} for query in dict.fromkeys(queries)}
     for query, doc, number in zip(queries, docs, numbers, strict=True):
-        found[query][doc] = number
-    return found if sum(map(len, found.values())) == len(docs) else None
+        tables[query][doc] = number
+    return tables if sum(map(len, tables.values())) == len(docs) else None
 
 
 def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, pl.Series]:
     import polars as pl
 
-    found = []
+    ids_read = []
     for role, known in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
         # Of judgments only: the user's name may be that of the run, which is read later, and has to have it.
         has_own = not {*Names.of(columns).own.get(role, ())}.isdisjoint(frame.columns)
@@ -303,8 +323,8 @@ def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, p
             raise lacking(what, role, frame.columns)
         _check_id_type(frame.schema[name], name, role, what)
         column = frame[name]
-        found.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
-    return found[0], found[1]
+        ids_read.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
+    return ids_read[0], ids_read[1]
 
 
 def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
@@ -329,10 +349,10 @@ def _column(given: Sequence[str], columns: Columns, role: str, known: tuple[str,
     own = Names.of(columns).own if columns else {}
     if role in own:
         wanted = own[role]
-        found = next((name for name in wanted if name in given), None)
-        if found is None:
+        chosen = next((name for name in wanted if name in given), None)
+        if chosen is None:
             raise InputError(f"columns: {role} should be {either(wanted)}, but the columns are {[*given]}.")
-        return found
+        return chosen
     by_plain: dict[str, list[str]] = {}
     for name in given:
         by_plain.setdefault(plain(name), []).append(name)

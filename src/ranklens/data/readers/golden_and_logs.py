@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any
 
@@ -112,21 +112,21 @@ def join(golden: Golden, log: Log) -> Log:
     ({'q1': ['b', 'a']}, 'text')
     """
     texts = {name: one_line(text) for name, text in log.texts.items()}
-    known = {name: golden.by_text[text] for name, text in texts.items() if text in golden.by_text}
+    same_text = {name: golden.by_text[text] for name, text in texts.items() if text in golden.by_text}
     same_id = [name for name in log.questions if name in golden.questions]
-    contradicted = [name for name in same_id if name in known and name not in known[name]]
+    contradicted = [name for name in same_id if name in same_text and name not in same_text[name]]
     if len(contradicted) < _BY_CHANCE:
         contradicted = []
-    if len(known) > len(same_id) - len(contradicted):
+    if len(same_text) > len(same_id) - len(contradicted):
         # An id that is in both by chance must not join what the texts keep apart.
         return log.joined_by_text(
-            known | {name: [texts[name]] for name in same_id if name in texts and name not in known}
+            same_text | {name: [texts[name]] for name in same_id if name in texts and name not in same_text}
         )
     if contradicted:
         first = contradicted[0]
         warn(
             f"{counted(len(contradicted), 'question of the log has', 'questions of the log have')} the id of one question of the golden "
-            f"set and the text of another (first: id {first!r} with the text of {known[first][0]!r}). They are joined by id."
+            f"set and the text of another (first: id {first!r} with the text of {same_text[first][0]!r}). They are joined by id."
         )
     return log
 
@@ -151,22 +151,20 @@ def from_records(
     golden = read_golden(rows, numbered=True)
     if results is None:
         return golden, read_log(rows, repeats=False, numbered=True)
-    entries = {query: Entry(ids) for query, ids in _given_apart(list(golden.questions), results)}
-    return golden, Log(entries, golden.questions)
-
-
-def _given_apart(queries: Sequence[str], results: Any) -> Iterator[tuple[str, list[str]]]:
     if isinstance(results, Mapping):
         by_name = {str(key): value for key, value in results.items()}
-        answers = [by_name.get(name, []) for name in queries]
+        answers = [by_name.get(name, []) for name in golden.questions]
     else:
         answers = list(results)
-    if len(answers) != len(queries):
+    if len(answers) != len(golden.questions):
         raise InputError(
-            f"There are {len(queries)} records but {len(answers)} results; pass one list per record."
+            f"There are {len(golden.questions)} records but {len(answers)} results; pass one list per record."
         )
-    for number, (query, answer) in enumerate(zip(queries, answers, strict=True), 1):
-        yield query, document_ids(answer, f"Record {number}")
+    entries = {
+        query: Entry(document_ids(answer, f"Record {number}"))
+        for number, (query, answer) in enumerate(zip(golden.questions, answers, strict=True), 1)
+    }
+    return golden, Log(entries, golden.questions)
 
 
 def _each(
@@ -177,7 +175,10 @@ def _each(
     first: dict[str, int] = {}
     for number, record in enumerate(rows, 1):
         row = as_mapping(record, f"Record {number}")
-        question = _question(row, number, where)
+        name, text = where.find(row, "query"), where.find(row, "text")
+        shown = str(text) if text else None
+        own = shown if shown is not None else str(number)
+        question = Question(own if name is None else str(name), shown, has_id=name is not None)
         says_both = says_what_is_relevant(row, where) and says_what_was_retrieved(row, where)
         if not (
             numbered or question.has_id or question.text or says_both
@@ -202,21 +203,13 @@ def _each(
         yield f"Record {number}", row, question
 
 
-def _question(row: Mapping[str, Any], number: int, where: Names) -> Question:
-    name, text = where.find(row, "query"), where.find(row, "text")
-    shown = str(text) if text else None
-    if name is not None:
-        return Question(str(name), shown, has_id=True)
-    return Question(shown if shown is not None else str(number), shown)
-
-
 def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
     cost, tokens = _optional(given(row, names.COSTS)), _optional(given(row, names.TOKENS))
     error = failure(row, where)
     if error is not None:
         return Entry(error=error, seconds=_seconds(row, place), cost=cost, tokens=tokens)
-    found = where.find(row, "retrieved")
-    if found is None:
+    retrieved = where.find(row, "retrieved")
+    if retrieved is None:
         swapped = says_what_is_relevant(row, where)
         hint = (
             "It says what is expected: is it a golden set? The log comes second."
@@ -224,28 +217,28 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
             else f"Accepted: {SHAPES}."
         )
         raise InputError(f"{place} does not say what was retrieved; its keys are {list(row)}. {hint}")
-    ids, scores = ranked(found, place, where)
+    ids, scores = ranked(retrieved, place, where)
     return Entry(ids, scores, None, _seconds(row, place), cost, tokens)
 
 
 def _seconds(row: Mapping[str, Any], place: str) -> float | None:
     milliseconds = _optional(given(row, names.MILLISECONDS))
-    found = milliseconds / 1000 if milliseconds is not None else _optional(given(row, names.SECONDS))
-    if found is None or math.isnan(found):  # tables write NaN where there is nothing
+    seconds = milliseconds / 1000 if milliseconds is not None else _optional(given(row, names.SECONDS))
+    if seconds is None or math.isnan(seconds):  # tables write NaN where there is nothing
         return None
-    if not 0 <= found < math.inf:
-        raise InputError(f"{place} took {found:g} seconds; a time is a number from 0.")
-    return found
+    if not 0 <= seconds < math.inf:
+        raise InputError(f"{place} took {seconds:g} seconds; a time is a number from 0.")
+    return seconds
 
 
-def _optional(value: Any) -> float | None:
+def _optional(value: object) -> float | None:
     return float(value) if isinstance(value, Real) else None
 
 
 _YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-def _answerable(value: Any, place: str) -> bool | None:
+def _answerable(value: object, place: str) -> bool | None:
     """Whether a row says that its question can be answered; None if it does not say."""
     if value is None or value != value:  # noqa: PLR0124  tables write NaN where there is nothing
         return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ranklens.data.readers import frames
 from ranklens.data.readers.frames import by_query, ids, qrels_frame
 from ranklens.data.readers.judgments import Judgments, by_subtopic
+from ranklens.data.readers.mappings import Id
 from ranklens.data.readers.names import EVIDENCE, JUNK, SUBTOPICS, plain
 from ranklens.errors import InputError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def properties_of(documents: Any) -> Any:
+def properties_of(documents: object) -> Any:
     """``{document: {property: value}}`` from a table; anything else as it is.
 
     >>> import polars as pl
@@ -33,19 +34,15 @@ def properties_of(documents: Any) -> Any:
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, row in zip(frames.ids(table, doc, "documents"), table.drop(doc).to_dicts(), strict=True):
         rows.setdefault(name, []).append({key: value for key, value in row.items() if value is not None})
-    return {name: _properties(some) for name, some in rows.items()}
-
-
-def _properties(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of one document; several rows are for the groups that it belongs to."""
-    found = {key: value for key, value in rows[0].items() if key != "share"}
-    if len(rows) > 1:
-        shares: dict[Any, float] = {}
-        for row in rows:
+    properties: dict[str, dict[str, Any]] = {}
+    for name, own in rows.items():
+        properties[name] = {key: value for key, value in own[0].items() if key != "share"}
+        shares: dict[Id, float] = {}  # several rows are for the groups that a document belongs to
+        for row in own if len(own) > 1 else ():
             if "group" in row:
-                shares[row["group"]] = shares.get(row["group"], 0.0) + float(row.get("share", 1 / len(rows)))
-        found |= {"group": shares} if shares else {}
-    return found
+                shares[row["group"]] = shares.get(row["group"], 0.0) + float(row.get("share", 1 / len(own)))
+        properties[name] |= {"group": shares} if shares else {}
+    return properties
 
 
 def further_columns(names: Iterable[str]) -> dict[str, str]:
@@ -57,13 +54,13 @@ def further_columns(names: Iterable[str]) -> dict[str, str]:
     by_plain = {plain(name): name for name in names}
     known = {"subtopic": SUBTOPICS, "evidence": EVIDENCE, "junk": JUNK}
     return {
-        role: by_plain[found[0]]
+        role: by_plain[present[0]]
         for role, usual in known.items()
-        if (found := [name for name in usual if name in by_plain])
+        if (present := [name for name in usual if name in by_plain])
     }
 
 
-def of_table(table: pl.DataFrame, columns: Any = None) -> Any:
+def of_table(table: pl.DataFrame, columns: object = None) -> Any:
     """A table, with what its columns know besides grades; as it is, if that is nothing."""
     return of_rows(rows_of(table, columns)) if further_columns(table.columns) else table
 
@@ -95,30 +92,27 @@ def of_rows(rows: Any) -> Any:
         )
     if columns == {"subtopic"}:
         return Judgments.of_table(rows.select("query", "subtopic", "doc", "grade"))
-    return _of_parts(rows)
-
-
-def _of_parts(rows: pl.DataFrame) -> Judgments:
-    """Junk has no grade; an evidence set is what has the same name within a query."""
     import polars as pl
 
-    junk: dict[Any, set[Any]] = {}
-    if "junk" in rows.columns:
-        rows = rows.with_columns(pl.col("junk").fill_null(False))  # parts without the column
-        for query, doc in rows.filter(pl.col("junk")).select("query", "doc").iter_rows():
-            junk.setdefault(query, set()).add(doc)
     every = dict.fromkeys(rows["query"].unique(maintain_order=True).to_list())
-    rows = rows.filter(~pl.col("junk")) if "junk" in rows.columns else rows
-    sets: dict[Any, dict[Any, set[Any]]] = {query: {} for query in every}
-    if "evidence" in rows.columns:
+    junk: dict[Id, set[Id]] = {}
+    if "junk" in columns:  # which has no grade
+        is_junk = rows["junk"].fill_null(value=False)  # parts without the column
+        for query, doc in rows.filter(is_junk).select("query", "doc").iter_rows():
+            junk.setdefault(query, set()).add(doc)
+        rows = rows.filter(~is_junk)
+    sets: dict[Id, dict[Id, set[Id]]] = {query: {} for query in every}
+    if "evidence" in columns:  # a set is what has the same name within a query
         for query, name, doc in rows.drop_nulls("evidence").select("query", "evidence", "doc").iter_rows():
             sets[query].setdefault(name, set()).add(doc)
-    topics = rows.select("query", "subtopic", "doc", "grade") if "subtopic" in rows.columns else None
-    highest = rows.group_by("query", "doc", maintain_order=True).agg(pl.col("grade").max())
-    grades = {query: dict(by) for query, by in by_query(highest.select("query", "doc", "grade")).items()}
-    return Judgments(
-        {query: grades.get(query, {}) for query in every} if topics is None else None,
-        subtopics=None if topics is None else by_subtopic(topics.iter_rows()),
-        evidence={query: list(by.values()) for query, by in sets.items()} if any(sets.values()) else None,
-        junk=junk or None,
+    grades, subtopics = None, None
+    if "subtopic" in columns:
+        subtopics = by_subtopic(rows.select("query", "subtopic", "doc", "grade").iter_rows())
+    else:
+        highest = rows.group_by("query", "doc", maintain_order=True).agg(pl.col("grade").max())
+        pairs = by_query(highest.select("query", "doc", "grade"))
+        grades = {query: dict(pairs.get(query, ())) for query in every}
+    evidence = (
+        {query: list(by_name.values()) for query, by_name in sets.items()} if any(sets.values()) else None
     )
+    return Judgments(grades, subtopics=subtopics, evidence=evidence, junk=junk or None)

@@ -9,19 +9,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy, deepcopy
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
+from ranklens.data.readers.mappings import Id
 from ranklens.errors import InputError
 from ranklens.words import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-Subtopics: TypeAlias = "Mapping[Any, Mapping[Any, Mapping[Any, float]]]"
-Evidence: TypeAlias = "Mapping[Any, Sequence[Collection[Any]]]"
-Junk: TypeAlias = "Mapping[Any, Collection[Any]]"
-Strata: TypeAlias = "Mapping[Any, Mapping[Any, Any]]"
-Probabilities: TypeAlias = "Mapping[Any, Mapping[Any, float]]"
+Subtopics: TypeAlias = "Mapping[Id, Mapping[Id, Mapping[Id, float]]]"
+Evidence: TypeAlias = "Mapping[Id, Sequence[Collection[Id]]]"
+Junk: TypeAlias = "Mapping[Id, Collection[Id]]"
+Strata: TypeAlias = "Mapping[Id, Mapping[Id, Id]]"
+Probabilities: TypeAlias = "Mapping[Id, Mapping[Id, float]]"
 
 _BY_QUERY = (
     "subtopics",
@@ -36,7 +37,7 @@ _BY_QUERY = (
 _PARTS = (*_BY_QUERY, "documents")
 
 
-class Judgments(Mapping[Any, Mapping[Any, float]]):
+class Judgments(Mapping[Id, Mapping[Id, float]]):
     """Judgments with more than a grade; everything that takes judgments takes them.
 
     ``subtopics`` is ``{query: {subtopic: {document: grade}}}``, ``evidence`` ``{query: [{documents that answer together}, …]}``,
@@ -58,15 +59,15 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
 
     def __init__(
         self,
-        grades: Mapping[Any, Any] | None = None,
+        grades: Mapping[Id, Any] | None = None,
         *,
         subtopics: Any = None,
         evidence: Evidence | None = None,
         junk: Junk | None = None,
         intents: Any = None,
-        navigational: Mapping[Any, Collection[Any]] | None = None,
+        navigational: Mapping[Id, Collection[Id]] | None = None,
         documents: Any = None,
-        preferences: Mapping[Any, Any] | None = None,
+        preferences: Mapping[Id, Any] | None = None,
         strata: Strata | None = None,
         probabilities: Probabilities | None = None,
     ) -> None:
@@ -74,7 +75,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
 
         self.has_grades = grades is not None
         given = {} if grades is None else mappings.judgments(grades).by_query
-        self._grades: dict[Any, dict[Any, float]] | None = dict(given) if self.has_grades else None
+        self._grades: dict[Id, dict[Id, float]] | None = dict(given) if self.has_grades else None
         if strata is not None or probabilities is not None:
             self._grades = _sampled(given, strata, probabilities)
         self.strata, self.probabilities = strata, probabilities
@@ -94,9 +95,9 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     @classmethod
     def of_table(cls, table: pl.DataFrame) -> Judgments:
         """From the columns query, subtopic, doc and grade; of a repeated document the highest grade."""
-        found = cls()
-        found.table = table
-        return found
+        judgments = cls()
+        judgments.table = table
+        return judgments
 
     @property
     def subtopics(self) -> Any:
@@ -105,7 +106,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
             self._subtopics = by_subtopic(self.table.iter_rows())
         return self._subtopics
 
-    def queries(self) -> list[Any]:
+    def queries(self) -> list[Id]:
         """The judged queries."""
         if self._grades is not None:
             return list(self._grades)
@@ -120,13 +121,13 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         return self.table is not None or self._subtopics is not None
 
     @property
-    def grades(self) -> dict[Any, dict[Any, float]]:
+    def grades(self) -> dict[Id, dict[Id, float]]:
         """The grade of each document of each query: as given, else what follows from subtopics and evidence."""
         if self._grades is None:
             self._grades = {query: self._grades_of(query) for query in self.queries()}
         return self._grades
 
-    def __getitem__(self, query: Any) -> dict[Any, float]:
+    def __getitem__(self, query: Id) -> dict[Id, float]:
         if self._grades is None and query in self:
             return self._grades_of(query)  # a few are looked at now and then; all take as long as judging
         return self.grades[query]
@@ -137,17 +138,17 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         parts = (self.subtopics, self.evidence, self.preferences)
         return any(isinstance(part, Mapping) and query in part for part in parts)
 
-    def _grades_of(self, query: Any) -> dict[Any, float]:
-        found: dict[Any, float] = {}
+    def _grades_of(self, query: Id) -> dict[Id, float]:
+        grades: dict[Id, float] = {}
         topics = self.subtopics if isinstance(self.subtopics, Mapping) else {}
         for docs in topics.get(query, {}).values():
             for doc, grade in docs.items():
-                found[doc] = max(grade, found.get(doc, grade))
+                grades[doc] = max(grade, grades.get(doc, grade))
         for doc in chain.from_iterable((self.evidence or {}).get(query, ())):
-            found.setdefault(doc, 1)
-        return found
+            grades.setdefault(doc, 1)
+        return grades
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Id]:
         return iter(self.queries())
 
     def __len__(self) -> int:
@@ -161,11 +162,11 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         """The same, which keeps what is made of it for further runs; copied, if later changes of what was given must not matter."""
         if self.keeps:
             return self
-        found = deepcopy(self) if copies else copy(self)
-        found.keeps = True
-        return found
+        prepared = deepcopy(self) if copies else copy(self)
+        prepared.keeps = True
+        return prepared
 
-    def groups_of(self, query: Any) -> Mapping[Any, Sequence[tuple[Any, Any]]]:
+    def groups_of(self, query: Id) -> Mapping[Id, Sequence[tuple[Id, Id]]]:
         """The preferences of a query by judgment group."""
         given = (self.preferences or {}).get(query, ())
         groups = given if isinstance(given, Mapping) else {"": given}
@@ -180,9 +181,9 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     def replace(self, **parts: Any) -> Judgments:
         """The same with other parts."""
         if self.table is not None and {*parts} <= {"intents", "documents"}:
-            found = copy(self)
-            vars(found).update(parts)
-            return found
+            changed = copy(self)
+            vars(changed).update(parts)
+            return changed
         own = {"grades": self.grades if self.has_grades else None} | {
             name: getattr(self, name) for name in _PARTS
         }
@@ -193,23 +194,23 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         parts = {name: _by_text(getattr(self, name)) for name in _BY_QUERY}
         return self.replace(grades=_by_text(self.grades), **parts)
 
-    def only(self, queries: Collection[Any]) -> Judgments:
+    def only(self, queries: Collection[Id]) -> Judgments:
         """The same for some of the queries."""
 
-        def some(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
+        def some(by_query: Mapping[Id, Any] | None) -> dict[Id, Any] | None:
             return None if by_query is None else {q: by_query[q] for q in queries if q in by_query}
 
         parts = {name: some(getattr(self, name)) for name in _BY_QUERY}
         return self.replace(grades=some(self.grades) if self.has_grades else None, **parts)
 
 
-def _by_text(by_query: Mapping[Any, Any] | None) -> dict[Any, Any] | None:
+def _by_text(by_query: Mapping[Id, Any] | None) -> dict[Id, Any] | None:
     return None if by_query is None else {str(query): value for query, value in by_query.items()}
 
 
 def _sampled(
-    grades: Mapping[Any, Mapping[Any, float]], strata: Strata | None, probabilities: Probabilities | None
-) -> dict[Any, dict[Any, float]]:
+    grades: Mapping[Id, Mapping[Id, float]], strata: Strata | None, probabilities: Probabilities | None
+) -> dict[Id, dict[Id, float]]:
     """The grades, with those of pooled documents that were not judged: -1."""
     for query, by_doc in (probabilities or {}).items():
         for doc, chance in by_doc.items():
@@ -243,12 +244,31 @@ def enriched(qrels: Any) -> Any:
         if kind == "subtopics":
             return Judgments(subtopics=qrels)
         if kind == "evidence":
-            return Judgments(evidence={query: _sets(query, value) for query, value in qrels.items()})
+            for query, sets in qrels.items():
+                if not isinstance(sets, Iterable) or not all(map(_is_set, sets)):
+                    _refuse(query, f"has {sets!r:.60} where other queries have evidence sets")
+            return Judgments(
+                evidence={query: [frozenset(docs) for docs in sets if docs] for query, sets in qrels.items()}
+            )
         return qrels
     return _from_tuples(qrels) if isinstance(qrels, (list, tuple)) else qrels
 
 
-def _kind(value: Any) -> str | None:
+def _from_tuples(rows: Sequence[Any]) -> Any:
+    """Named tuples of ir_datasets: ``TrecSubQrel`` and ``TrecQrel``."""
+    fields = getattr(rows[0], "_fields", ()) if rows else ()
+    if not {"query_id", "doc_id", "relevance"} <= {*fields}:
+        return rows
+    if "subtopic_id" in fields:
+        given = ((row.query_id, row.subtopic_id, row.doc_id, row.relevance) for row in rows)
+        return Judgments(subtopics=by_subtopic(given))
+    grades: dict[Id, dict[Id, float]] = {}
+    for row in rows:
+        grades.setdefault(row.query_id, {})[row.doc_id] = row.relevance
+    return grades
+
+
+def _kind(value: object) -> str | None:
     """What the judgments of a query are; None where they are empty, and tell nothing."""
     if not isinstance(value, (Mapping, list, tuple)):
         return "plain"
@@ -260,19 +280,19 @@ def _kind(value: Any) -> str | None:
     return "evidence" if _is_set(value[0]) else "plain"
 
 
-def _is_set(item: Any) -> bool:
+def _is_set(item: object) -> bool:
     """A set of documents; a list of ids, too, as JSON has no sets (but not a pair of id and number)."""
     return isinstance(item, AbstractSet) or (
         isinstance(item, (list, tuple)) and all(isinstance(doc, str) for doc in item)
     )
 
 
-def _topics(query: Any, value: Any) -> Any:
+def _topics(query: Id, value: object) -> Any:
     if not isinstance(value, Mapping):
         _refuse(query, f"has {value!r:.60} where other queries have subtopics")
     if {*map(type, value.values())} <= {dict}:
         return value
-    graded: dict[Any, dict[Any, Any]] = {}
+    graded: dict[Id, dict[Id, float]] = {}
     for name, docs in value.items():
         if not isinstance(docs, (Mapping, AbstractSet)):
             _refuse(query, f"the subtopic {name!r} holds {docs!r:.60}, not {{document: grade}}")
@@ -280,13 +300,7 @@ def _topics(query: Any, value: Any) -> Any:
     return graded
 
 
-def _sets(query: Any, value: Any) -> list[frozenset[Any]]:
-    if not isinstance(value, Iterable) or not all(map(_is_set, value)):
-        _refuse(query, f"has {value!r:.60} where other queries have evidence sets")
-    return [frozenset(docs) for docs in value if docs]
-
-
-def _refuse(query: Any, what: str) -> None:
+def _refuse(query: Id, what: str) -> NoReturn:
     raise InputError(
         f"qrels: query {query!r}: {what}. Pass {{query: {{subtopic: {{document: grade}}}}}} for subtopics and "
         "{query: [{documents}, …]} for evidence sets.",
@@ -294,24 +308,10 @@ def _refuse(query: Any, what: str) -> None:
     )
 
 
-def _from_tuples(rows: Sequence[Any]) -> Any:
-    """Named tuples of ir_datasets: ``TrecSubQrel`` and ``TrecQrel``."""
-    fields = getattr(rows[0], "_fields", ()) if rows else ()
-    if not {"query_id", "doc_id", "relevance"} <= {*fields}:
-        return rows
-    if "subtopic_id" in fields:
-        given = ((row.query_id, row.subtopic_id, row.doc_id, row.relevance) for row in rows)
-        return Judgments(subtopics=by_subtopic(given))
-    found: dict[Any, dict[Any, float]] = {}
-    for row in rows:
-        found.setdefault(row.query_id, {})[row.doc_id] = row.relevance
-    return found
-
-
-def by_subtopic(rows: Iterable[tuple[Any, Any, Any, float]]) -> dict[Any, dict[Any, dict[Any, float]]]:
+def by_subtopic(rows: Iterable[tuple[Id, Id, Id, float]]) -> dict[Id, dict[Id, dict[Id, float]]]:
     """Rows of query, subtopic, document and grade; of a repeated document the highest grade."""
-    found: dict[Any, dict[Any, dict[Any, float]]] = {}
+    by_query: dict[Id, dict[Id, dict[Id, float]]] = {}
     for query, subtopic, doc, grade in rows:
-        docs = found.setdefault(query, {}).setdefault(subtopic, {})
+        docs = by_query.setdefault(query, {}).setdefault(subtopic, {})
         docs[doc] = max(grade, docs.get(doc, grade))
-    return found
+    return by_query

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -13,8 +13,14 @@ from ranklens import words
 from ranklens.errors import InputError
 
 T = TypeVar("T")
-ByQuery: TypeAlias = "Mapping[Any, dict[Any, Any]]"
+# Ids are whatever users call queries and documents; a Mapping is invariant in its keys, so no narrower type would take a dict of them.
+Id: TypeAlias = Any
+Number: TypeAlias = Any  # a grade or score of any type: Python's, NumPy's, a text
+ByQuery: TypeAlias = "Mapping[Id, dict[Id, Number]]"
 
+Converted: TypeAlias = (
+    "tuple[dict[Id, Number], list[Id]]"  # by document, and the documents that are there again
+)
 _BOOLS = {"bool", "bool_"}  # Python's, and NumPy's of any version
 _PANDAS_NOTHING = {"NAType", "NaTType"}
 _PLAIN = {str, int}  # types of ids that need no closer look
@@ -31,8 +37,8 @@ class Place(NamedTuple):
     "document 'd1' of query 'q1'"
     """
 
-    document: Any
-    query: Any
+    document: Id
+    query: Id
 
     def __str__(self) -> str:
         return f"document {self.document!r} of query {self.query!r}"
@@ -47,7 +53,7 @@ class Repaired:
     first_duplicate: Place | None = None
 
 
-def rankings(run: Mapping[Any, Any]) -> Repaired:
+def rankings(run: Mapping[Id, object]) -> Repaired:
     """Runs as dicts, ordered lists or (document, score) pairs → ``{query: {document: score}}``.
 
     The documents of a list get the scores 0, -1, -2 …: an ordered list *is* the ranking.
@@ -58,7 +64,7 @@ def rankings(run: Mapping[Any, Any]) -> Repaired:
     return _by_query(run, _ranking)
 
 
-def judgments(qrels: Mapping[Any, Any]) -> Repaired:
+def judgments(qrels: Mapping[Id, object]) -> Repaired:
     """Judgments as dicts, sets or lists of relevant documents → ``{query: {document: grade}}``.
 
     >>> judgments({"q": ["a", "b"]}).by_query
@@ -67,7 +73,7 @@ def judgments(qrels: Mapping[Any, Any]) -> Repaired:
     return _by_query(qrels, _judgment)
 
 
-def as_number(given: Any) -> float | None:
+def as_number(given: Number) -> float | None:
     """Anything as a number; None if it is not one. Text is read as every file is: Python alone takes ``1_0`` and ``٣``.
 
     >>> as_number(2), as_number("2.5"), as_number("1_0"), as_number("٣"), as_number(None)
@@ -89,36 +95,31 @@ def as_text(by_query: ByQuery) -> ByQuery:
     }
 
 
-def under_text(items: Iterable[tuple[Any, T]], where: str) -> dict[str, T]:
+def under_text(items: Iterable[tuple[Id, T]], where: str) -> dict[str, T]:
     """Values under text in place of other ids; not both 7 and "7" may be there.
 
     >>> under_text({7: 1, "8": 0}.items(), "the documents")
     {'7': 1, '8': 0}
     """
-    found: dict[str, T] = {}
-    ids: dict[str, Any] = {}
+    by_text: dict[str, T] = {}
+    ids: dict[str, Id] = {}
     for id_, value in items:
         text = str(id_)
-        if text in found:
+        if text in by_text:
             raise InputError(f"{ids[text]!r} and {id_!r} among {where} are the same id; keep one of them.")
         if is_nothing(id_):
             raise InputError(f"{id_!r} is among {where}; an id is a text or a whole number.")
-        if _has_several_texts(id_):
+        is_fraction = isinstance(id_, Real) and not isinstance(id_, Integral)
+        if is_fraction or isinstance(id_, bytes) or type(id_).__name__ in _BOOLS:  # 7.0 is not "7"
             raise InputError(
                 f"{id_!r} among {where} is {words.kind(id_)}; an id is a text or a whole number."
             )
-        found[text], ids[text] = value, id_
-    return found
+        by_text[text], ids[text] = value, id_
+    return by_text
 
 
-def _has_several_texts(id_: Any) -> bool:
-    """Then none would match: 7.0 is not "7"."""
-    is_fraction = isinstance(id_, Real) and not isinstance(id_, Integral)
-    return is_fraction or isinstance(id_, bytes) or type(id_).__name__ in _BOOLS
-
-
-def _by_query(given: Mapping[Any, Any], convert: Any) -> Repaired:
-    out: dict[Any, dict[Any, Any]] = {}
+def _by_query(given: Mapping[Id, object], convert: Callable[[Id, object], Converted]) -> Repaired:
+    out: dict[Id, dict[Id, Number]] = {}
     dropped, first = 0, None
     for query, value in given.items():
         docs, repeated = (value, []) if isinstance(value, dict) else convert(query, value)
@@ -129,7 +130,7 @@ def _by_query(given: Mapping[Any, Any], convert: Any) -> Repaired:
     return Repaired(out, dropped, first)
 
 
-def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
+def _ranking(query: Id, value: object) -> Converted:
     if type(value) is list and {*map(type, value)} <= _PLAIN:
         items = value
     else:
@@ -145,7 +146,7 @@ def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     ranking = dict(zip(items, range(0, -len(items), -1), strict=True))
     if len(ranking) == len(items):
         return ranking, []
-    first_places: dict[Any, int] = {}
+    first_places: dict[Id, int] = {}
     repeated = []
     for doc in items:
         if doc in first_places:
@@ -155,7 +156,7 @@ def _ranking(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     return first_places, repeated
 
 
-def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
+def _judgment(query: Id, value: object) -> Converted:
     if isinstance(value, Mapping):
         return dict(value), []
     items = list(value) if isinstance(value, AbstractSet) else _items("qrels", query, value, _QRELS_SHAPES)
@@ -165,9 +166,9 @@ def _judgment(query: Any, value: Any) -> tuple[dict[Any, Any], list[Any]]:
     return grades, [] if len(grades) == len(items) else [*(Counter(items) - Counter(grades)).elements()]
 
 
-def _best_of_each(pairs: list[tuple[Any, Any]]) -> tuple[dict[Any, Any], list[Any]]:
+def _best_of_each(pairs: list[tuple[Id, Number]]) -> Converted:
     """The highest number of each document, at its place; any number is higher than NaN."""
-    best: dict[Any, Any] = {}
+    best: dict[Id, Number] = {}
     repeated = []
     for doc, number in pairs:
         if doc in best:
@@ -180,11 +181,11 @@ def _best_of_each(pairs: list[tuple[Any, Any]]) -> tuple[dict[Any, Any], list[An
     return best, repeated
 
 
-def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
+def _items(what: str, query: Id, value: object, shapes: str) -> list[Id]:
     if isinstance(value, (str, bytes, Real)) or not isinstance(value, Iterable):
         shown = f"{type(value).__name__} {value!r:.60}"
         raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.", query=query)
-    items: list[Any] = as_list(value)
+    items: list[Id] = as_list(value)
     for item in items:
         if is_nothing(item) or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
             hint = " For lists of dicts with ids use ranklens.from_records." if isinstance(item, dict) else ""
@@ -196,12 +197,12 @@ def _items(what: str, query: Any, value: Any, shapes: str) -> list[Any]:
     return items
 
 
-def as_list(docs: Any) -> list[Any]:
+def as_list(docs: Any) -> list[Id]:
     """The items of a list, or of an array as Python's own."""
     return docs.tolist() if hasattr(docs, "tolist") else list(docs)
 
 
-def is_nothing(item: Any) -> bool:
+def is_nothing(item: object) -> bool:
     """None, or what pandas has in its place.
 
     >>> is_nothing(None), is_nothing(float("nan")), is_nothing(0)
@@ -212,11 +213,11 @@ def is_nothing(item: Any) -> bool:
     return item is None or kind in _PANDAS_NOTHING or (may_be_nan and bool(item != item))  # noqa: PLR0124
 
 
-def _is_pair(item: Any) -> bool:
+def _is_pair(item: object) -> bool:
     return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)
 
 
-def _are_pairs(query: Any, items: list[Any]) -> bool:
+def _are_pairs(query: Id, items: list[Id]) -> bool:
     pairs = sum(map(_is_pair, items))
     if pairs not in (0, len(items)):
         odd = next(item for item in items if not _is_pair(item))

@@ -49,12 +49,7 @@ def as_source(value: object) -> PathLike | None:
     return copy_of(value) if is_file else None
 
 
-def is_table(value: object) -> bool:
-    """Whether this is a table of some library."""
-    return not isinstance(value, Mapping) and frames.is_frame(value)
-
-
-def as_table(value: Any, names: Names) -> Any:
+def as_table(value: object, names: Names) -> Any:
     """A list or an iterator of rows as a table; everything else as it is."""
     from ranklens.data.files import pieces
 
@@ -71,7 +66,7 @@ def as_table(value: Any, names: Names) -> Any:
         raise InputError(f"The rows cannot be read as a table: {error}.") from None
 
 
-def as_records(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
+def as_records(value: object, names: Names, half: Literal["golden", "log"]) -> Any:
     """A golden set or a log, if the value is a list or table of records; any other value as it is, but under the usual names of columns."""
     if isinstance(value, Mapping):
         return value
@@ -124,7 +119,7 @@ def _are_rows(value: Sequence[Any], names: Names) -> bool:
     return not {*names.own.get("doc", ())}.isdisjoint(first) and not records.is_record(first, names)
 
 
-def _renamed(value: Any, names: Names, half: Literal["golden", "log"]) -> Any:
+def _renamed(value: object, names: Names, half: Literal["golden", "log"]) -> Any:
     """A table under the names of the roles, if the user has other names for them; from then on nothing is called otherwise."""
     if not names.columns or not frames.is_frame(value):
         return value

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def follow(item: Any, path: str) -> Any:
+def follow(item: object, path: str) -> Any:
     """The value at a path such as ``metadata.source``, made of keys, attributes and positions; None if there is none.
 
     >>> follow({"metadata": {"pages": [7, 8]}}, "metadata.pages.1")
@@ -22,7 +22,7 @@ def follow(item: Any, path: str) -> Any:
     return here
 
 
-def step(here: Any, part: str) -> Any:
+def step(here: object, part: str) -> Any:
     """The value under one name."""
     if isinstance(here, Mapping):
         return here.get(part)

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from ranklens.data.readers import frames, names
 from ranklens.data.readers.mappings import as_number
 from ranklens.data.readers.names import Names, given, plain
-from ranklens.data.readers.retrieved import Reading, ReadingError
-from ranklens.errors import InputError, InPython, warn
+from ranklens.data.readers.retrieved import Reading
+from ranklens.errors import InputError, InPython, errors_in, warn
 from ranklens.words import counted, kind
 
 SHAPES = (
@@ -60,7 +60,7 @@ def lists_documents(row: Mapping[str, Any], where: Names | None = None) -> bool:
     return any(isinstance(places.find(row, role), (list, tuple, AbstractSet, Mapping)) for role in _LISTED)
 
 
-def unwrapped(value: Any, *, any_rows: bool = False) -> Any:
+def unwrapped(value: object, *, any_rows: bool = False) -> Any:
     """The list of records inside an object that wraps it, such as a page of an API; anything else as it is.
 
     Only records about a question and rows about a document tell that it is one, or with ``any_rows`` any objects.
@@ -68,35 +68,32 @@ def unwrapped(value: Any, *, any_rows: bool = False) -> Any:
     >>> unwrapped({"version": 1, "results": [{"id": "q1", "retrieved_ids": ["d1"]}]})
     [{'id': 'q1', 'retrieved_ids': ['d1']}]
     """
-    found = value[0] if isinstance(value, list) and len(value) == 1 else value
+
+    def is_row(row: Mapping[str, Any]) -> bool:
+        """Whether this is a record about a question, or a row about a query and a document."""
+        in_short = {names.plain(str(key)) for key in row}
+        has_texts = given(row, names.EXPECTED_TEXTS) is not None and given(row, names.QUERY_TEXTS) is not None
+        is_pair = not (in_short.isdisjoint(frames.QUERY_NAMES) or in_short.isdisjoint(names.DOCS))
+        return lists_documents(row) or has_texts or is_pair
+
+    wrapper = value[0] if isinstance(value, list) and len(value) == 1 else value
     if (
-        not isinstance(found, Mapping)
-        or given(found, (*names.SAY_ID, "id", "_id", *names.QUERY_TEXTS)) is not None
+        not isinstance(wrapper, Mapping)
+        or given(wrapper, (*names.SAY_ID, "id", "_id", *names.QUERY_TEXTS)) is not None
     ):
         return value
     lists = {
         key: rows
-        for key, rows in found.items()
+        for key, rows in wrapper.items()
         if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
-        and (any_rows or any(map(_is_row, rows)))
+        and (any_rows or any(map(is_row, rows)))
     }  # fmt: skip
     if len(lists) > 1:
         raise InputError(f"several lists of records: {', '.join(map(str, lists))}; keep one of them.")
     return next(iter(lists.values()), value)
 
 
-def _is_row(row: Mapping[str, Any]) -> bool:
-    """Whether this is a record about a question, or a row about a query and a document."""
-    in_short = {names.plain(str(key)) for key in row}
-    has_texts = given(row, names.EXPECTED_TEXTS) is not None and given(row, names.QUERY_TEXTS) is not None
-    return (
-        lists_documents(row)
-        or has_texts
-        or not (in_short.isdisjoint(frames.QUERY_NAMES) or in_short.isdisjoint(names.DOCS))
-    )
-
-
-def as_mapping(record: Any, where: str) -> Mapping[str, Any]:
+def as_mapping(record: object, where: str) -> Mapping[str, Any]:
     """A record as a dict, even if it is an object with attributes; ``where`` begins the message if it is neither."""
     if isinstance(record, Mapping):
         return record
@@ -143,7 +140,7 @@ def expected_grades(
     return {**expected, **{str(doc): _number(grade, where) for doc, grade in apart.items()}}
 
 
-def document_ids(value: Any, where: str) -> list[str]:
+def document_ids(value: object, where: str) -> list[str]:
     """The ids of a list of documents, each an id or something that has one.
 
     >>> document_ids([{"id": 7, "score": 0.9}, "b"], "Record 1")
@@ -152,18 +149,14 @@ def document_ids(value: Any, where: str) -> list[str]:
     return list(ranked(value, where, Names())[0])
 
 
-def ranked(value: Any, where: str, places: Names) -> tuple[Sequence[str], Sequence[float | None] | None]:
+def ranked(value: object, where: str, places: Names) -> tuple[Sequence[str], Sequence[float | None] | None]:
     """The ids of a list of documents, best first, and their scores if they have any."""
     own, score = places.own.get("doc", [None])[0], places.own.get("score", [None])[0]
     place = places.id_from if places.id_from is not None else own
     reading = Reading(sys.maxsize - 1, place, score, f"{where} holds", in_file=True, option=places.option)
-    try:
-        found = reading.read(value)
-    except ReadingError as error:
-        if where not in str(error):
-            error.prefix(f"{where}: ")
-        raise
-    return found.ids, found.scores
+    with errors_in(where):
+        answer = reading.read(value)
+    return answer.ids, answer.scores
 
 
 def grades(
@@ -204,14 +197,14 @@ def warn_of_repeated(repeated: Sequence[str]) -> None:
         )
 
 
-def by_document(value: Any) -> bool:
+def by_document(value: object) -> bool:
     """Whether this is a dict of numbers by document, rather than a dict that describes one document."""
     return isinstance(value, Mapping) and not any(key in value for key in names.DOCS_INSIDE)
 
 
 def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: str) -> Any:
-    found = given(row, known)
-    if found is None:
+    content = given(row, known)
+    if content is None:
         swapped = says_what_was_retrieved(row) if known is names.EXPECTED else False
         hint = (
             " It says what was retrieved: is it a log? The golden set comes first."
@@ -224,28 +217,28 @@ def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: st
                 f"{where}: {empty[0]!r} is null, so it does not say {meaning}; write [] if that is nothing."
             )
         raise InputError(f"{where} does not say {meaning}; its keys are {list(row)}.{hint}")
-    return found
+    return content
 
 
-def _document_id(item: Any, where: str, places: Names, inside: Sequence[str] | None) -> str:
+def _document_id(item: object, where: str, places: Names, inside: Sequence[str] | None) -> str:
     if isinstance(item, str) and (item or inside):  # texts are checked where they are matched
         return item
-    found = places.find(item, "doc", inside or names.DOCS_INSIDE) if isinstance(item, Mapping) else item
-    if found is None or found == "" or isinstance(found, (list, tuple, dict, set)):
+    doc = places.find(item, "doc", inside or names.DOCS_INSIDE) if isinstance(item, Mapping) else item
+    if doc is None or doc == "" or isinstance(doc, (list, tuple, dict, set)):
         raise InputError(
             f"{where}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
         )
-    return str(found)
+    return str(doc)
 
 
-def _number(grade: Any, where: str) -> float:
+def _number(grade: object, where: str) -> float:
     value = as_number(grade)
     if value is None:
         raise InputError(f"{where}: the grade {grade!r} is not a number.")
     return value
 
 
-def names_of_records(value: Any, half: Literal["golden", "log"], where: Names) -> Names | None:
+def names_of_records(value: object, half: Literal["golden", "log"], where: Names) -> Names | None:
     """The names under which records are read, if these are records rather than rows of documents: a list of dicts, or a table
     with lists of documents. In a table, the only column of lists needs no usual name.
     """
@@ -271,15 +264,16 @@ def names_of_records(value: Any, half: Literal["golden", "log"], where: Names) -
 def list_column(lists: Sequence[str], role: str, where: Names, what: str) -> str | None:
     """Which of the columns that hold lists holds the documents: the user's, else one with a usual name, else the only one."""
     usual = [name for name in lists if names.plain(name) in (*names.ROLES[role], "prediction")]
-    found = [*where.own.get(role, ())] or usual or lists
-    if len(found) > 1:
+    candidates = [*where.own.get(role, ())] or usual or lists
+    if len(candidates) > 1:
         raise InputError(
-            f"{what}: several columns hold lists: {', '.join(found)}.",
+            f"{what}: several columns hold lists: {', '.join(candidates)}.",
             InPython(
-                f" Say which: columns={{{role!r}: {found[0]!r}}}.", f" Say which: --map {role}={found[0]}."
+                f" Say which: columns={{{role!r}: {candidates[0]!r}}}.",
+                f" Say which: --map {role}={candidates[0]}.",
             ),
         )
-    return found[0] if found else None
+    return candidates[0] if candidates else None
 
 
 def rows_of(value: Any) -> list[Any]:

@@ -63,7 +63,7 @@ class Hit(NamedTuple):
 
 
 def hits(
-    response: Any,
+    response: object,
     *,
     k: int | None = None,
     id_from: IdFrom = None,
@@ -80,10 +80,10 @@ def hits(
     >>> dict(hits({"ids": [["a", "b"]], "distances": [[0.25, 0.5]]}))
     {'a': -0.25, 'b': -0.5}
     """
-    found = Reading(sys.maxsize - 1 if k is None else k, id_from, score_from, "The response is").read(
+    answer = Reading(sys.maxsize - 1 if k is None else k, id_from, score_from, "The response is").read(
         response
     )
-    return [Hit(*pair) for pair in zip(found.ids, found.scores or [None] * len(found.ids), strict=True)]
+    return [Hit(*pair) for pair in zip(answer.ids, answer.scores or [None] * len(answer.ids), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Reading:
     in_file: bool = False  # the answer is read, not called for: its scores stay as they are written
     option: str = "id_from"  # what says where the ids are
 
-    def collect(self, value: Any) -> Any:
+    def collect(self, value: object) -> Any:
         """Take what an iterator yields, up to one more than needed; this is part of the call, because the work is done here."""
         return list(islice(value, self.k + 1)) if isinstance(value, Iterator) else value
 
@@ -111,27 +111,40 @@ class Reading:
         """The same for an asynchronous iterator."""
         if not hasattr(value, "__anext__"):
             return self.collect(value)
-        found: list[Any] = []
+        items: list[Any] = []
         async for item in value:
-            found.append(item)
-            if len(found) > self.k:
+            items.append(item)
+            if len(items) > self.k:
                 break
-        return found
+        return items
 
-    def read(self, value: Any) -> Retrieved:
+    def read(self, value: object) -> Retrieved:
         """Ids and scores; a :class:`ReadingError` says what was returned instead."""
         items = list(islice(self._items(value), self.k + 1))
-        kept, cut = items[: self.k], len(items) > self.k
+        first_items, cut = items[: self.k], len(items) > self.k
         if (
             self.id_from is None
             and self.score_from is None
-            and all(type(item) is str and item for item in kept)
+            and all(type(item) is str and item for item in first_items)
         ):
-            return Retrieved(tuple(kept), None, cut)  # the usual case, fast
-        ids = [self._id(item) for item in kept]
-        if kept and all(doc is None for doc in ids):
-            raise self._without_ids(kept[0])
-        scores = self._scores(kept)
+            return Retrieved(tuple(first_items), None, cut)  # the usual case, fast
+        ids: list[str | None] = []
+        for item in first_items:
+            if callable(self.id_from):
+                own = _ask("id_from", self.id_from, item)
+            else:
+                document = _document(item)
+                own = _usual_id(document) if self.id_from is None else follow(document, self.id_from)
+            ids.append(self._as_id(own, item))
+        if first_items and all(doc is None for doc in ids):
+            seen = _document(first_items[0])
+            where = f"none of {', '.join(ID_NAMES)} is set"
+            if self.id_from is not None:
+                where = f"id_from={_named(self.id_from)!r} finds nothing in it"
+            raise ReadingError(
+                f"The results have no ids: the first is {_shown(seen)} and {where}. ", *self._advice(seen)
+            )
+        scores = self._scores(first_items)
         return Retrieved(
             tuple(doc if doc is not None else unmatched(rank) for rank, doc in enumerate(ids, 1)),
             tuple(scores) if any(score is not None for score in scores) else None,
@@ -143,7 +156,7 @@ class Reading:
         places = {"id_from": self.id_from, "score_from": self.score_from}
         return {name: _named(place) for name, place in places.items() if place is not None}
 
-    def _items(self, value: Any) -> Iterable[Any]:
+    def _items(self, value: object) -> Iterable[Any]:
         two = [_listed(part) for part in value] if isinstance(value, tuple) and len(value) == 2 else []
         if (
             all(isinstance(part, (list, tuple)) for part in two)
@@ -162,22 +175,16 @@ class Reading:
             scored = list(inner.items())
             if not all(isinstance(score, Real) and isinstance(doc, (str, int)) for doc, score in scored):
                 raise self._not_a_list(inner)
-            return _best_first(scored)
+            numbers = [(doc, float(score)) for doc, score in scored]
+            nan = next((doc for doc, score in numbers if math.isnan(score)), None)
+            if nan is not None:
+                raise ReadingError(f"The score of document {nan!r} is not a number (NaN), so it has no rank.")
+            return sorted(numbers, key=lambda pair: pair[1], reverse=True)  # equal ones stay in order
         # Iterating over Pydantic's and Pinecone's objects gives the names of their fields.
         is_record = hasattr(inner, "model_dump") or hasattr(inner, "keys")
         if isinstance(inner, (str, bytes, AbstractSet)) or not isinstance(inner, Iterable) or is_record:
             raise self._not_a_list(inner)
         return _by_rank(inner) if isinstance(inner, list) else inner
-
-    def _id(self, item: Any) -> str | None:
-        if callable(self.id_from):
-            found = _ask("id_from", self.id_from, item)
-        elif self.id_from is not None:
-            found = follow(_document(item), self.id_from)
-        else:
-            document = _document(item)
-            found = document if document is None or isinstance(document, (str, Real)) else _usual_id(document)
-        return self._as_id(found, item)
 
     def _scores(self, items: Sequence[Any]) -> list[float | None]:
         """The scores, higher ones for better items, unless the caller says where they are."""
@@ -188,17 +195,17 @@ class Reading:
                 for item in items
             )
             return [_finite(score, rank) for rank, score in enumerate(own, 1)]
-        found = [
+        numbers = [
             (item[1], False) if _is_scored(item) else engine_responses.score_or_distance(item)
             for item in items
         ]
-        scores = [_finite(score, rank) for rank, (score, _) in enumerate(found, 1)]
-        distances = any(is_distance for _, is_distance in found)
+        scores = [_finite(score, rank) for rank, (score, _) in enumerate(numbers, 1)]
+        distances = any(is_distance for _, is_distance in numbers)
         return (
             engine_responses.higher_is_better(scores, distances) if distances or not self.in_file else scores
         )
 
-    def _not_a_list(self, value: Any) -> ReadingError:
+    def _not_a_list(self, value: object) -> ReadingError:
         if isinstance(value, AbstractSet):
             return ReadingError(
                 f"{self.subject} {_shown(value)}, which has no order; return a list, best first."
@@ -208,17 +215,7 @@ class Reading:
             f"an id, best first, or a dict with such a list under one of {', '.join(CONTAINERS)}."
         )
 
-    def _without_ids(self, item: Any) -> ReadingError:
-        seen = _document(item)
-        if self.id_from is not None:
-            where = f"id_from={_named(self.id_from)!r} finds nothing in it"
-        else:
-            where = f"none of {', '.join(ID_NAMES)} is set"
-        return ReadingError(
-            f"The results have no ids: the first is {_shown(seen)} and {where}. ", *self._advice(seen)
-        )
-
-    def _advice(self, item: Any) -> list[str | InPython]:
+    def _advice(self, item: object) -> list[str | InPython]:
         """What to set, with a place in this item that looks right, if there is one."""
         places = _places(item)
         likely = [place for place in places if place.isdecimal() or place.rpartition(".")[2] in _LIKELY]
@@ -229,7 +226,7 @@ class Reading:
             how = InPython(f'columns={{"doc": "{example}"}}', f"--map doc={example}")
         return ["Say where the id is: ", how, f".{there}"]
 
-    def _as_id(self, found: Any, item: Any) -> str | None:
+    def _as_id(self, found: object, item: object) -> str | None:
         if found is None or isinstance(found, str):
             return found or None
         # What prints as its address has no id.
@@ -242,20 +239,11 @@ class Reading:
         return str(found)
 
 
-def _finite(found: Any, rank: int) -> float | None:
+def _finite(found: object, rank: int) -> float | None:
     """The score at a rank, if it is a number; NaN is an error, as it is in a run."""
     if isinstance(found, Real) and math.isnan(found):
         raise ReadingError(f"The score of result {rank} is not a number (NaN), so it has no rank.")
     return float(found) if isinstance(found, Real) and math.isfinite(found) else None
-
-
-def _best_first(scored: list[tuple[Any, Any]]) -> list[tuple[Any, float]]:
-    """By descending score, whatever kind of numbers they are; equal ones stay in order."""
-    numbers = [(doc, float(score)) for doc, score in scored]
-    wrong = next((doc for doc, score in numbers if math.isnan(score)), None)
-    if wrong is not None:
-        raise ReadingError(f"The score of document {wrong!r} is not a number (NaN), so it has no rank.")
-    return sorted(numbers, key=lambda pair: pair[1], reverse=True)
 
 
 def _by_rank(items: list[Any]) -> list[Any]:
@@ -274,7 +262,7 @@ def _by_rank(items: list[Any]) -> list[Any]:
     return [items[place] for place in order]
 
 
-def _ask(what: str, function: Callable[[Any], Any], item: Any) -> Any:
+def _ask(what: str, function: Callable[[Any], Any], item: object) -> Any:
     try:
         return function(item)
     except Exception as error:
@@ -283,7 +271,7 @@ def _ask(what: str, function: Callable[[Any], Any], item: Any) -> Any:
         ) from error
 
 
-def _container(value: Any) -> Any:
+def _container(value: object) -> Any:
     """The list inside what was returned: ``{"documents": [...]}``, ``response.matches``, ``{"hits": {"hits": [...]}}``."""
     if frames.is_frame(value):
         return frames.to_polars(value).to_dicts()
@@ -299,12 +287,12 @@ def _container(value: Any) -> Any:
     return value
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> Any:
     """An array as a list."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _is_scored(item: Any) -> bool:
+def _is_scored(item: object) -> bool:
     return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)
 
 
@@ -314,7 +302,9 @@ def _document(item: Any) -> Any:
     return item[0] if unscored or _is_scored(item) else item
 
 
-def _usual_id(item: Any) -> Any:
+def _usual_id(item: object) -> Any:
+    if item is None or isinstance(item, (str, Real)):
+        return item
     own = engine_responses.own_id(item)
     if own is None:
         own = engine_responses.first_of(item, ID_NAMES)
@@ -330,14 +320,14 @@ _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 80
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return words.kind(value) if value is None else f"{words.kind(value)}: {_short.repr(value)}"
 
 
 _LIKELY = (*ID_NAMES, "source", "file_path", "file_name", "path", "url", "title", "name", "key")
 
 
-def _places(item: Any) -> list[str]:
+def _places(item: object) -> list[str]:
     """The positions, keys or attributes of an item, and those of its metadata, as paths."""
     if isinstance(item, (list, tuple)):
         texts = [str(i) for i, part in enumerate(item) if isinstance(part, str)]
@@ -353,7 +343,7 @@ def _places(item: Any) -> list[str]:
     return inside + top
 
 
-def _named(place: Any) -> str:
+def _named(place: object) -> str:
     """A name that is the same in every process."""
     if isinstance(place, str):
         return place

@@ -63,7 +63,15 @@ def from_dataset(
     ]
     if not examples:
         raise InputError("The dataset has no rows.")
-    questions = [_question(row) if query is None else follow(row, query) for row in examples]
+    questions: list[object] = []
+    for row in examples:
+        asked = follow(row, query) if query is not None else given(row, _INPUTS)
+        if query is None and isinstance(asked, Mapping):
+            texts = (value for value in asked.values() if isinstance(value, str))
+            asked = given(asked, names.QUERY_TEXTS) or next(texts, None)
+        elif query is None and not isinstance(asked, str):
+            asked = given(row, names.QUERY_TEXTS)
+        questions.append(asked)
     expected = [_relevant(row, relevant) for row in examples]
     for name, path, values in (("query", query, questions), ("relevant", relevant, expected)):
         if all(value is None for value in values):
@@ -96,14 +104,6 @@ def _each(rows: object) -> Iterable[object]:
     if isinstance(rows, Iterable):
         return rows
     raise InputError(f"The dataset is {kind(rows)}; pass a file, a table, or a list of rows.")
-
-
-def _question(row: Mapping[str, object]) -> object:
-    asked = given(row, _INPUTS)
-    if isinstance(asked, Mapping):
-        texts = (value for value in asked.values() if isinstance(value, str))
-        return given(asked, names.QUERY_TEXTS) or next(texts, None)
-    return asked if isinstance(asked, str) else given(row, names.QUERY_TEXTS)
 
 
 def _relevant(row: Mapping[str, object], path: str | None) -> object:
