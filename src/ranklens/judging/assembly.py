@@ -184,7 +184,7 @@ def _judge_details(qrels: Judgments, run: Run, policy: Policy, known: Facts, sou
 
 
 def _hint_at_chunks(qrels: Dicts, run: Dicts) -> None:
-    """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
+    """Suggest a matching where chunks were retrieved and documents judged: no id can be right without one."""
     from ranklens.data.matching.rules import chunk_separator  # most calls need none
 
     retrieved = {str(query): [str(doc) for doc in docs] for query, docs in islice(run.items(), 100)}
@@ -271,7 +271,15 @@ def assemble(
 def _complain(applied: Applied, standings: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
     """Raise or warn of what is wrong; ids that do not match are also returned."""
     lacking = applied.missing + applied.failed
-    odd = _mismatch(standings, policy, known) if lacking and applied.ignored else None
+    odd, n = None, len(standings.queries)
+    if lacking and applied.ignored:  # the run has other queries in place of those that it lacks
+        absent = [str(standings.queries[number]) for number in np.flatnonzero(~standings.in_run)]
+        others = [name for name in map(str, standings.unjudged()) if name not in known.asked]
+        missing = [name for name in absent if name not in known.lost]
+        if len(absent) == n and others:
+            odd = nothing_in_common(absent, others)
+        elif missing and others:
+            odd = queries_mismatch(missing, others, n, policy)
     if policy.missing == "error" and lacking:
         raise not_in_the_run(lacking, standings.queries[int(np.argmin(standings.in_run))], odd)
     if not standings.queries:
@@ -280,7 +288,7 @@ def _complain(applied: Applied, standings: Standings, policy: Policy, known: Fac
         may_be_odd = not standings.explained and len(standings.gold) > 0
         answered = int(np.count_nonzero(standings.retrieved))
         idle = answered - int(np.count_nonzero(np.bincount(standings.query)))
-        # So many judged documents were missed that their ids may not match: all of many queries, or any of the few in a golden set.
+        # The ids may not match if all judged documents of many queries were missed, or any of the few of a golden set.
         lacks_any = len(standings.query) < len(standings.gold) <= _FEW_JUDGED * len(standings.queries)
         if odd is None and may_be_odd and answered and (lacks_any or 10 * idle >= answered):
             none = "" if len(standings.query) else none_is_judged(*standings.examples[1:], hint="")
@@ -290,16 +298,6 @@ def _complain(applied: Applied, standings: Standings, policy: Policy, known: Fac
         elif may_be_odd and not len(standings.query) and answered >= known.telling:
             warn(none_is_judged(*standings.examples[1:]))
     return odd
-
-
-def _mismatch(standings: Standings, policy: Policy, known: Facts) -> MismatchWarning | None:
-    """Judged queries that the run lacks while it has others; None where each side has its reason."""
-    lacking = [str(standings.queries[number]) for number in np.flatnonzero(~standings.in_run)]
-    others = [name for name in map(str, standings.unjudged()) if name not in known.asked]
-    if len(lacking) == len(standings.queries) and others:
-        return nothing_in_common(lacking, others)
-    missing = [name for name in lacking if name not in known.lost]
-    return queries_mismatch(missing, others, len(standings.queries), policy) if missing and others else None
 
 
 def not_in_the_run(lacking: int, first: Id, odd: MismatchWarning | None = None) -> PolicyError:

@@ -85,7 +85,7 @@ class Applied:
     unanswerable: int = 0  # queries without an answer on purpose; none of them is averaged
     abstained: int = 0  # of these, how many got nothing back, which is right
     silent: int = 0  # averaged queries that got nothing back, which is wrong
-    mismatch: str = ""  # what is said of ids of judgments and run that do not match
+    mismatch: str = ""  # the warning about ids of judgments and run that do not match
     alike: int = 0  # of these, how many would match if they were written the same way
 
 
@@ -117,7 +117,7 @@ class Judged:
     )  # of golden set and log
     # The ideal of prepared judgments, with what was made of it.
     _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
-    # Judgments and run, for the few measures that look at documents nobody judged.
+    # Judgments and run, for the few measures of unjudged documents.
     _source: Sources | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:

@@ -166,7 +166,7 @@ class _Numbers:
         self.met = np.zeros(len(queries), np.int64)
 
     def of(self, docs: Iterable[Iterable[Id]], sizes: IntArray) -> IntArray:
-        """The numbers of these documents, of which each query has so many."""
+        """The numbers of these documents; ``sizes`` says how many each query has."""
         first_met = (numbers.setdefault for numbers in self.by_query)
         numbers = chain.from_iterable(map(map, first_met, docs, map(count, self.met.tolist())))
         self.met = self.met + sizes
@@ -186,7 +186,7 @@ class _Numbers:
         source = dict(zip(self.queries, self.by_query, strict=True))
         gold = GoldDicts.of(Repaired(source), keeps=True)
         query, grade = np.repeat(np.arange(len(sizes)), sizes), number.astype(np.float64)
-        # Nobody asks which number is the highest, so they need not be sorted.
+        # No measure reads these numbers as grades, so they need not be sorted.
         ideal = Ideal(Hits(query, number + 1, grade, len(sizes)), np.zeros(len(sizes)))
         vars(gold).update(lengths=sizes, grades=grade, ideal=ideal)  # as a cached_property keeps what it made
         return PreparedJudgments(Index.of(gold))
@@ -198,7 +198,7 @@ def sizes_of(tables: Sequence[Collection[Id]]) -> IntArray:
 
 
 def _with_positives(labels: Labels) -> Labels:
-    """Without subtopics that no document covers: nobody can find anything for them."""
+    """Without subtopics that no document covers: no ranking can score on them."""
     keep = _covered(labels)
     if keep.all():
         return labels

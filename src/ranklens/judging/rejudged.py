@@ -89,7 +89,7 @@ def settled(judged: Judged, *, best: bool) -> Judged | None:
     rank = np.select(
         [level == 0, level == 1], [start + place, hits.rank - before + ahead], start + size - behind + place
     )
-    # The run itself has another order: what looks at it must not find it here.
+    # The run itself has another order, so it must not be read in place of this one.
     return replace(
         plain,
         hits=_ordered(hits, rank),

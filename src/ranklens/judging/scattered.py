@@ -29,7 +29,7 @@ _TOGETHER = 1 << 16  # rows, of several shares if these are small, that are rank
 
 @dataclass
 class Walk:
-    """The judged documents, the queries that nobody judged, and a query with a document, for messages."""
+    """The judged documents, the unjudged queries, and a query with a document, for messages."""
 
     parts: list[Part] = field(default_factory=list)
     example: tuple[str, str] = ("", "")

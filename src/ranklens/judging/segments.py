@@ -278,7 +278,7 @@ def _has_equal(values: npt.NDArray[Any]) -> bool:
 def _judged_rows(ranked: Ranked, gold: Gold) -> tuple[IntArray, IntArray, Grades]:
     """Row, segment and grade of the retrieved documents that are judged, by row.
 
-    Only the judgments of these queries are looked at: however many there are in all, these fit the processor's cache.
+    Only the judgments of these queries are looked at: however many there are in total, these fit the processor's cache.
     """
     judgment, owner = gold.of_queries(ranked.codes)
     hashes, number = gold.hashes[judgment], np.arange(1, len(ranked.codes) + 1, dtype=np.uint64)
@@ -296,7 +296,7 @@ def _judged_rows(ranked: Ranked, gold: Gold) -> tuple[IntArray, IntArray, Grades
 
 
 def _places(ranked: Ranked, row: IntArray, segment: IntArray) -> tuple[IntArray, IntArray]:
-    """How many scores of its ranking are higher than that of each hit, and how many are the same."""
+    """For each hit, how many scores in its ranking are higher and how many are equal."""
     scores, starts = ranked.scores, ranked.starts
     if not ranked.is_best_first:
         return standing(scores, ranked.lengths, segment, scores[row])

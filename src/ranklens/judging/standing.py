@@ -21,7 +21,7 @@ from ranklens.policy import Policy
 from ranklens.words import counted
 
 _SORTED = 2_000  # hits; more of them are put in order faster by writing each to its place …
-_SPARSE = 2  # … unless there are so many times as many places
+_SPARSE = 2  # … unless there are more than this many places per hit
 _CHUNK_ROWS = 1 << 16  # scores that are compared at once
 # Comparisons that are made in one go: with little data, the number of calls is what takes the time.
 AT_ONCE = 1 << 15
@@ -118,7 +118,7 @@ def standing(
 def compare(
     scores: FloatArray, lengths: IntArray, longest: int, query: IntArray, wanted: FloatArray
 ) -> tuple[IntArray, IntArray | None]:
-    """Compare each hit with all scores of its query, which stand in a matrix. ``None`` in place of how many are the same, if no hit ties."""
+    """Compare each hit with all scores of its query, as rows of a matrix: how many are higher and how many are equal; None if no hit ties."""
     if longest * len(lengths) == len(scores):
         rankings = scores.reshape(len(lengths), longest)
     else:

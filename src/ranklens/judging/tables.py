@@ -104,7 +104,7 @@ def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
             check_duplicates("qrels", rows - len(table), first, policy)
             repeated += rows - len(table)
         gold = Gold.of(queries, table)
-    if index is not None and not repeated:  # which each run would be told of
+    if index is not None and not repeated:  # else every run has to warn of them
         index.for_tables = gold
     return gold, repeated
 

@@ -18,7 +18,7 @@ TEXT_NAMES = (*names.TEXTS_INSIDE, "contents", "query_text", "query", "question"
 
 
 class Text(NamedTuple):
-    """What a query or document says."""
+    """The text of a query or document."""
 
     title: str
     text: str

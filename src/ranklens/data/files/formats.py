@@ -197,23 +197,23 @@ def _records_of_table(
 
 def systems(path: PathLike, kind: str) -> list[str]:
     """The systems that a column names in a table; none in other formats, which have no columns."""
+
+    def names_systems(file: PathLike) -> bool:
+        """Whether the first line says that there is a column of systems."""
+        head = open_source(file).head()
+        if kind == "jsonl":
+            return b'"system"' in head.partition(b"\n")[0].lower()
+        return frames.SYSTEM in map(plain, tables.header(head, tables.separator_of(head, kind)))
+
     with errors_in(str(path)):
         if (table := _scan_table(path, kind)) is not None:
             return systems_of_scan(table)
         if kind not in ("csv", "tsv", "jsonl"):
             return []
         files = part_files(path, kind) if is_in_parts(path) else [path]
-        if any(_names_systems(file, kind) for file in files):
+        if any(map(names_systems, files)):
             return systems_in(stream_table(path, kind))
         return []
-
-
-def _names_systems(path: PathLike, kind: str) -> bool:
-    """Whether the first line says that there is a column of systems."""
-    head = open_source(path).head()
-    if kind == "jsonl":
-        return b'"system"' in head.partition(b"\n")[0].lower()
-    return frames.SYSTEM in {plain(name) for name in tables.header(head, tables.separator_of(head, kind))}
 
 
 def read_run(path: PathLike, format: str | None = None) -> Any:  # noqa: A002

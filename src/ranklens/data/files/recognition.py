@@ -169,7 +169,7 @@ def _has_rank_and_score(fields: Sequence[str]) -> bool:
 
 
 def refuse_run(source: Source) -> None:
-    """Say so where judgments were expected and this is a run."""
+    """Raise if this is a run where judgments were expected."""
     fields = trec.first_fields(source)
     if _has_rank_and_score(fields) or (len(fields) == len(trec.TREC_RUN) and fields[1].upper() == "Q0"):
         raise InputError(
@@ -178,7 +178,7 @@ def refuse_run(source: Source) -> None:
 
 
 def refuse_judgments(source: Source) -> None:
-    """Say so where a run was expected and this is something else."""
+    """Raise if this is not a run, but judgments or bare scores."""
     fields = trec.first_fields(source)
     if _has_grade(fields):
         raise InputError(

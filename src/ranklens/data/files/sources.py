@@ -152,7 +152,7 @@ class Source:
 
     @cached_property
     def _head(self) -> bytes:
-        """Kept, because recognising a file looks at it several times."""
+        """Cached, because recognising a file needs it several times."""
         start = self._first(_HEAD)
         refuse_binary(self.name, start)
         return start

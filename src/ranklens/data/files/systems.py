@@ -55,7 +55,7 @@ def system_of(folder: PurePath) -> str:
 
 
 def refuse_nested(path: str | os.PathLike[str]) -> None:
-    """Systems in folders further down, or in a pattern, of which nobody can tell whether one run is meant."""
+    """Raise if systems are in folders further down, or match a pattern: it is unclear whether one run is meant."""
     files, place = part_files(path), Path(path)
     below = [file.relative_to(place) if place.is_dir() else file for file in files]
     systems = {system_of(folder) for file in below for folder in file.parents} - {""}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _SOMETHING = re.compile(rb"\S")
 _QUOTED = re.compile(rb'"[^"]*"')
-_SAMPLE = 100  # rows that show the types of all; if they do not, Polars says so
+_SAMPLE = 100  # rows that show the types of all; Polars raises an error if they do not
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 

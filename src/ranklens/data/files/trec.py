@@ -91,7 +91,7 @@ def first_fields(source: Source) -> list[str]:
 def has_subtopics(source: Source) -> bool:
     """Whether the second field of judgments differs within a query, at the beginning of the file: then it is a subtopic.
 
-    In plain judgments it is an iteration, which nobody uses: 0 or Q0 on every line.
+    In plain judgments it is an iteration, which no measure uses: 0 or Q0 on every line.
     """
     lines = without_bom(source.head(1 << 16)).decode(errors="replace").split("\n")[:-1]
     first: dict[str, str] = {}
@@ -207,7 +207,7 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
         )
     except polars_failures():
         return None
-    # No line has a field too many, so if there are enough separators in all, no line has one too few.
+    # No line has a field too many, so if there are enough separators in total, no line has one too few.
     complete = frame[further].null_count() == len(frame) and not any(
         frame[columns[n]].null_count() for n in wanted
     )
@@ -217,7 +217,7 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
 
 
 def _is_clean(block: bytes, separator: int, rows: int, fields: int) -> bool:
-    """Whether there are as many separators as rows of so many fields have, one at a time, and no other white space."""
+    """Whether ``rows`` lines of ``fields`` fields account for all white space: one separator at a time, and the ends of lines."""
     content, portion = np.frombuffer(block, np.uint8), 1 << 19  # portions that fit the processor's cache
     space, other = np.empty(portion + 1, bool), np.empty(portion + 1, bool)
     separators = spaces = 0

@@ -46,7 +46,7 @@ def _batches(path: Path) -> Iterator[list[str]]:
 
 
 def most_unpacked(path: Path) -> int:
-    """The most bytes that a zstd archive can hold, told by the headers of its blocks, each of 128 KB at most."""
+    """The most bytes that a zstd archive can hold, according to the headers of its blocks, each of 128 KB at most."""
     total = 0
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as packed:
         place = 0

@@ -172,7 +172,7 @@ class ByText(Passages):
                         f"ByText: the corpus has no text of {doc!r}, which query {query!r} retrieved."
                     )
                 name, text = doc, self.corpus[doc]
-            # Under an id that is nobody's expected text.
+            # Under an id that is not one of the expected texts.
             items.append((name if name and name not in gold else unmatched(rank), text))
         return matched(items, _Held(self.how, self.threshold, tuple(gold)), gold)
 

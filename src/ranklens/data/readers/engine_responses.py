@@ -140,7 +140,7 @@ def _only(lists: Sequence[Any], what: str = "queries") -> Any:
 
 
 def _problem(response: Mapping[str, Any]) -> str:
-    """What went wrong, where a response says so; empty if nothing did."""
+    """The error that a response reports; empty if there is none."""
     errors = [
         response.get("error"),
         response.get("errors"),

@@ -61,7 +61,7 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bo
         else:
             unanswerable.append(question.id)
     warn_of_repeated(repeated)
-    if without:  # nothing can be matched with an expected text that nobody wrote down
+    if without:  # without an expected text there is nothing to match
         lacking = f"{counted(len(without), 'question has', 'questions have')} no expected text (first: {without[0]!r})"
         if not judged:
             raise InputError(f"{lacking}; accepted are {', '.join(names.EXPECTED_TEXTS)}.")
