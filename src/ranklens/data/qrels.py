@@ -68,7 +68,7 @@ class Qrels:
         return frozenset() if self.golden is None else self.golden.unanswerable
 
     @property
-    def fields(self) -> Mapping[str, Mapping[str, Any]] | None:
+    def fields(self) -> Mapping[str, Mapping[str, object]] | None:
         """What a golden set says of each question besides; None for any other judgments."""
         return None if self.golden is None else self.golden.fields
 

@@ -180,7 +180,7 @@ def _scan_table(place: PathLike, kind: str) -> pl.LazyFrame | None:
 
 def _records_of_table(
     place: PathLike, kind: str, names: Names, half: Half, system: str | None = None
-) -> Mapping[str, Any] | None:
+) -> Mapping[str, object] | None:
     """A golden set or a log from a table with one row per question and its documents as a list; None if it has other rows."""
     from ranklens.data.readers import golden_and_logs, records
 
@@ -366,7 +366,7 @@ def _holds_records(source: Source, names: Names = USUAL) -> bool:
     return False
 
 
-def _is_record(row: Mapping[str, Any], names: Names) -> bool:
+def _is_record(row: Mapping[str, object], names: Names) -> bool:
     from ranklens.data.readers import records
 
     if frames.has_documents_among(row):  # which may be the source of a question that lists others

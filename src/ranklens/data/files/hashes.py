@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ranklens.errors import warn
 from ranklens.words import plural, several
@@ -35,7 +35,7 @@ class Inputs:
     known: Mapping[str, str | None] = field(default_factory=dict)  # hashes that were read with the result
 
     @classmethod
-    def of(cls, sources: Iterable[Any]) -> Inputs:
+    def of(cls, sources: Iterable[object]) -> Inputs:
         """The files of this machine among the sources, before they are read; folders, addresses, pipes and data in memory have no hash."""
         opened = {}
         for source in sources:

@@ -12,7 +12,7 @@ from ranklens.data.files.sources import Source, without_bom
 from ranklens.errors import InputError
 
 
-def json_lines(source: Source) -> list[Any]:
+def json_lines(source: Source) -> list[object]:
     """What each line says; errors name the line."""
     rows: list[Any] = []
     for number, line in enumerate(_decode(source).split("\n"), 1):

@@ -95,7 +95,7 @@ def _own_fault(value: Any, schema: Schema) -> str:
     return _fault_of_list(value, schema) if isinstance(value, list) else ""
 
 
-def _fault_of_list(value: list[Any], schema: Schema) -> str:
+def _fault_of_list(value: list[object], schema: Schema) -> str:
     fewest, most = schema.get("minItems", 0), schema.get("maxItems", len(value))
     if not fewest <= len(value) <= most:
         needed = f"{fewest} or more" if len(value) < fewest else most

@@ -55,7 +55,7 @@ def stream_scan(name: str, scan: pl.LazyFrame, convert: Convert) -> TableStream:
     return _stream(name, partial(_batches, name, scan, None), convert)
 
 
-def read_pieces(value: object, columns: Mapping[str, Any] | None = None) -> Any:
+def read_pieces(value: object, columns: Mapping[str, object] | None = None) -> Any:
     """Judgments that come in pieces as one, with all that their columns know; None if they do not."""
     import polars as pl
 
@@ -74,7 +74,7 @@ def is_in_pieces(value: object) -> bool:
     return _pieces(value)[0] is not None
 
 
-def _pieces(value: Any, columns: Mapping[str, Any] | None = None) -> tuple[Pieces | None, bool]:
+def _pieces(value: Any, columns: Mapping[str, object] | None = None) -> tuple[Pieces | None, bool]:
     """How to walk the pieces, if there are any, and whether that is possible only once."""
     if hasattr(value, "collect_batches"):  # a LazyFrame
         return partial(_batches, "The LazyFrame", value, columns), False
@@ -103,20 +103,20 @@ def looked_into(value: object) -> Any:
 class _Reader:
     """Frames from an iterator."""
 
-    def __init__(self, pieces: Iterator[Any]) -> None:
+    def __init__(self, pieces: Iterator[object]) -> None:
         self._pieces = pieces
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         return self._pieces
 
     def read_next_batch(self) -> Any:
         return next(self._pieces)
 
 
-def _only_once(reader: Iterable[Any]) -> Pieces:
+def _only_once(reader: Iterable[object]) -> Pieces:
     used: list[bool] = []
 
-    def pieces() -> Iterable[Any]:
+    def pieces() -> Iterable[object]:
         if used:
             raise InputError(
                 "run: these pieces can be read only once, and were; pass a list of frames, a LazyFrame or a file."
@@ -127,7 +127,7 @@ def _only_once(reader: Iterable[Any]) -> Pieces:
     return pieces
 
 
-def _batches(name: str, scan: pl.LazyFrame, columns: Mapping[str, Any] | None) -> Iterator[pl.DataFrame]:
+def _batches(name: str, scan: pl.LazyFrame, columns: Mapping[str, object] | None) -> Iterator[pl.DataFrame]:
     """The batches of a scan, which may fail on the way."""
     try:
         if not columns:

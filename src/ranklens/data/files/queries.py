@@ -115,7 +115,7 @@ def _queries(rows: list[dict[str, Any]]) -> Queries:
     return Queries(texts, fields, from_records(named, results={})[0])
 
 
-def _id_and_text(number: int, row: Mapping[str, Any]) -> tuple[str, str]:
+def _id_and_text(number: int, row: Mapping[str, object]) -> tuple[str, str]:
     said = {names.plain(str(name)): value for name, value in row.items() if value is not None}
     text_name = next((name for name in TEXT_NAMES if name in said), None)
     id_name = next((name for name in ID_NAMES if name in said and name != text_name), None)

@@ -58,7 +58,7 @@ def each_row(value: Any, what: str = "queries") -> Iterator[dict[str, Any]]:
 def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
     place = Path(path)
 
-    def objects() -> Iterator[Any]:
+    def objects() -> Iterator[object]:
         for number, line in enumerate(_lines(source), 1):
             if line.strip():
                 try:

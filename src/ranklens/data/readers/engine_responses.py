@@ -48,7 +48,7 @@ def body(response: object) -> Any:
     return inner if isinstance(inner, (Mapping, list)) else response
 
 
-def hits_inside(response: object) -> list[Any] | None:
+def hits_inside(response: object) -> list[object] | None:
     """The hits of a response, unchanged, best first; None if no engine answers like this.
 
     >>> hits_inside({"took": 3, "hits": {"hits": [{"_id": "7", "_score": 1.5}]}})
@@ -139,7 +139,7 @@ def _only(lists: Sequence[Any], what: str = "queries") -> Any:
     return lists[0] if lists else []
 
 
-def _problem(response: Mapping[str, Any]) -> str:
+def _problem(response: Mapping[str, object]) -> str:
     """The error that a response reports; empty if there is none."""
     errors = [
         response.get("error"),

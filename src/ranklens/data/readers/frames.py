@@ -123,7 +123,7 @@ def to_polars(value: Any) -> pl.DataFrame:
         ) from None
 
 
-def _pandas_column(column: Any) -> pl.Series | list[Any]:
+def _pandas_column(column: Any) -> pl.Series | list[object]:
     """Values with null for what pandas calls missing; NaN stays only among numbers.
 
     Polars' own conversion makes no Python object for each value; what it cannot convert, such as ids of several types, goes
@@ -148,7 +148,7 @@ def _pandas_column(column: Any) -> pl.Series | list[Any]:
     return whole_among_text([value.tolist() if isinstance(value, np.ndarray) else value for value in values])
 
 
-def whole_among_text(values: list[Any]) -> list[Any]:
+def whole_among_text(values: list[object]) -> list[object]:
     """Whole numbers for those that end with .0, where there is text among them: 7, 7.0 and "7" are the same document.
 
     >>> whole_among_text([7.0, "x", None]), whole_among_text([7.0, 7.5])

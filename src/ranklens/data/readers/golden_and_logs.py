@@ -30,7 +30,7 @@ from ranklens.errors import InputError, InPython, warn
 from ranklens.words import counted
 
 
-def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bool = False) -> Golden:
+def read_golden(rows: Iterable[object], where: Names | None = None, *, numbered: bool = False) -> Golden:
     """A golden set. A question that expects nothing is unanswerable, unless its row says ``answerable: true``.
 
     With ``numbered``, a row without an id or a text is named by its number.
@@ -70,7 +70,7 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bo
 
 
 def read_log(
-    rows: Iterable[Any], where: Names | None = None, *, repeats: bool = True, numbered: bool = False
+    rows: Iterable[object], where: Names | None = None, *, repeats: bool = True, numbered: bool = False
 ) -> Log:
     """A log; of several entries for a question the last that did not fail counts, or without ``repeats`` it is an error.
 
@@ -132,7 +132,7 @@ def join(golden: Golden, log: Log) -> Log:
 
 
 def from_records(
-    records: Iterable[Any], results: Mapping[Any, Any] | Iterable[Any] | None = None
+    records: Iterable[object], results: Mapping[Any, Any] | Iterable[object] | None = None
 ) -> tuple[dict[str, dict[str, float]], dict[str, list[str]]]:
     """Judgments and a run from records that say both what is expected and what was retrieved, one per question.
 
@@ -168,8 +168,8 @@ def from_records(
 
 
 def _each(
-    rows: Iterable[Any], where: Names, *, repeats: bool = False, numbered: bool = False
-) -> Iterator[tuple[str, Mapping[str, Any], Question]]:
+    rows: Iterable[object], where: Names, *, repeats: bool = False, numbered: bool = False
+) -> Iterator[tuple[str, Mapping[str, object], Question]]:
     """Each row with its place and question; without ``repeats`` every question is a different one."""
     times: Counter[str] = Counter()
     first: dict[str, int] = {}
@@ -203,7 +203,7 @@ def _each(
         yield f"Record {number}", row, question
 
 
-def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
+def _entry(row: Mapping[str, object], place: str, where: Names) -> Entry:
     cost, tokens = _optional(given(row, names.COSTS)), _optional(given(row, names.TOKENS))
     error = failure(row, where)
     if error is not None:
@@ -221,7 +221,7 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
     return Entry(ids, scores, None, _seconds(row, place), cost, tokens)
 
 
-def _seconds(row: Mapping[str, Any], place: str) -> float | None:
+def _seconds(row: Mapping[str, object], place: str) -> float | None:
     milliseconds = _optional(given(row, names.MILLISECONDS))
     seconds = milliseconds / 1000 if milliseconds is not None else _optional(given(row, names.SECONDS))
     if seconds is None or math.isnan(seconds):  # tables write NaN where there is nothing

@@ -59,7 +59,7 @@ class Judgments(Mapping[Id, Mapping[Id, float]]):
 
     def __init__(
         self,
-        grades: Mapping[Id, Any] | None = None,
+        grades: Mapping[Id, object] | None = None,
         *,
         subtopics: Any = None,
         evidence: Evidence | None = None,
@@ -197,14 +197,14 @@ class Judgments(Mapping[Id, Mapping[Id, float]]):
     def only(self, queries: Collection[Id]) -> Judgments:
         """The same for some of the queries."""
 
-        def some(by_query: Mapping[Id, Any] | None) -> dict[Id, Any] | None:
+        def some(by_query: Mapping[Id, object] | None) -> dict[Id, Any] | None:
             return None if by_query is None else {q: by_query[q] for q in queries if q in by_query}
 
         parts = {name: some(getattr(self, name)) for name in _BY_QUERY}
         return self.replace(grades=some(self.grades) if self.has_grades else None, **parts)
 
 
-def _by_text(by_query: Mapping[Id, Any] | None) -> dict[Id, Any] | None:
+def _by_text(by_query: Mapping[Id, object] | None) -> dict[Id, Any] | None:
     return None if by_query is None else {str(query): value for query, value in by_query.items()}
 
 

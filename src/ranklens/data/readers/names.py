@@ -98,7 +98,7 @@ def plain(name: str) -> str:
     return _HUMP.sub("_", name.strip()).lower().replace("-", "_").replace(" ", "_")
 
 
-def given(row: Mapping[str, Any], names: Iterable[str]) -> Any:
+def given(row: Mapping[str, object], names: Iterable[str]) -> Any:
     """The value of the first of these names that holds one; None if none does.
 
     >>> given({"queryId": 7, "id": None}, QUERY_IDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 # By query and rank: what the item at this rank holds besides the passage that it is listed under.
 Further: TypeAlias = "Mapping[str, Mapping[int, Sequence[str]]]"
@@ -43,7 +43,7 @@ class Golden(dict[str, dict[str, float]]):
         judgments: Mapping[str, dict[str, float]],
         questions: Mapping[str, Question],
         unanswerable: Iterable[str] = (),
-        fields: Mapping[str, Mapping[str, Any]] | None = None,
+        fields: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
         super().__init__(judgments)
         self.questions = questions

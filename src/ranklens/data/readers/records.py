@@ -26,7 +26,7 @@ _LISTED = ("retrieved", "expected")
 _FAILED = {"failed", "failure", "error", "timeout", "timed_out", "exception"}
 
 
-def failure(row: Mapping[str, Any], where: Names) -> str | None:
+def failure(row: Mapping[str, object], where: Names) -> str | None:
     """What went wrong, if a row says that something did."""
     error = where.find(row, "error")
     status = given(row, names.STATUSES)
@@ -37,13 +37,13 @@ def failure(row: Mapping[str, Any], where: Names) -> str | None:
     return None
 
 
-def says_what_is_relevant(record: Mapping[str, Any], where: Names | None = None) -> bool:
+def says_what_is_relevant(record: Mapping[str, object], where: Names | None = None) -> bool:
     """Whether a record holds judgments."""
     places = where or Names()
     return places.find(record, "expected") is not None or places.find(record, "answerable") is not None
 
 
-def says_what_was_retrieved(record: Mapping[str, Any], where: Names | None = None) -> bool:
+def says_what_was_retrieved(record: Mapping[str, object], where: Names | None = None) -> bool:
     """Whether a record holds a ranking, or says why there is none."""
     places = where or Names()
     return places.find(record, "retrieved") is not None or failure(record, places) is not None
@@ -69,7 +69,7 @@ def unwrapped(value: object, *, any_rows: bool = False) -> Any:
     [{'id': 'q1', 'retrieved_ids': ['d1']}]
     """
 
-    def is_row(row: Mapping[str, Any]) -> bool:
+    def is_row(row: Mapping[str, object]) -> bool:
         """Whether this is a record about a question, or a row about a query and a document."""
         in_short = {names.plain(str(key)) for key in row}
         has_texts = given(row, names.EXPECTED_TEXTS) is not None and given(row, names.QUERY_TEXTS) is not None
@@ -93,7 +93,7 @@ def unwrapped(value: object, *, any_rows: bool = False) -> Any:
     return next(iter(lists.values()), value)
 
 
-def as_mapping(record: object, where: str) -> Mapping[str, Any]:
+def as_mapping(record: object, where: str) -> Mapping[str, object]:
     """A record as a dict, even if it is an object with attributes; ``where`` begins the message if it is neither."""
     if isinstance(record, Mapping):
         return record
@@ -102,13 +102,13 @@ def as_mapping(record: object, where: str) -> Mapping[str, Any]:
     raise InputError(f"{where} is {kind(record)}; a record is a dict such as {SHAPES}.")
 
 
-def retrieved(row: Mapping[str, Any], where: str) -> Any:
+def retrieved(row: Mapping[str, object], where: str) -> Any:
     """What a record says was retrieved, unchanged."""
     return _field(row, where, names.RETRIEVED, "what was retrieved")
 
 
 def expected_grades(
-    row: Mapping[str, Any],
+    row: Mapping[str, object],
     where: str,
     repeated: list[str],
     places: Names | None = None,
@@ -202,7 +202,7 @@ def by_document(value: object) -> bool:
     return isinstance(value, Mapping) and not any(key in value for key in names.DOCS_INSIDE)
 
 
-def _field(row: Mapping[str, Any], where: str, known: Iterable[str], meaning: str) -> Any:
+def _field(row: Mapping[str, object], where: str, known: Iterable[str], meaning: str) -> Any:
     content = given(row, known)
     if content is None:
         swapped = says_what_was_retrieved(row) if known is names.EXPECTED else False

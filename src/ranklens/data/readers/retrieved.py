@@ -246,7 +246,7 @@ def _finite(found: object, rank: int) -> float | None:
     return float(found) if isinstance(found, Real) and math.isfinite(found) else None
 
 
-def _by_rank(items: list[Any]) -> list[Any]:
+def _by_rank(items: list[object]) -> list[object]:
     """In the order of their ranks, if they have any that are numbers."""
     if not items or not isinstance(items[0], Mapping):
         return items
