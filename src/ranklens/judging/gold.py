@@ -161,8 +161,8 @@ class GoldDicts:
     @cached_property
     def ideal(self) -> Ideal:
         """What follows from the judgments alone."""
-        whole = None if self.whole is None else self.whole.ideal
-        return replace(Ideal.of(self.lengths, self.grades), whole=whole)
+        own = Ideal.of(self.lengths, self.grades)
+        return own if self.whole is None else replace(own, whole=self.whole.ideal)  # replacing takes 4 µs
 
     @property
     def left_out(self) -> int:
