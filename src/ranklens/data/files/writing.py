@@ -11,7 +11,7 @@ import io
 import json
 import lzma
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain
@@ -76,8 +76,6 @@ def write_run(
 
 def write_tables(tables: Iterable[pl.DataFrame], target: Path, format: str | None = None) -> int:  # noqa: A002
     """Write a run that comes table after table, with the columns query, doc, rank and score; how many rows."""
-    import polars as pl
-
     tagged = (table.with_columns(tag=pl.lit("ranklens")) for table in tables)
     stream = TableStream("run", lambda: (partial(_same, table) for table in tagged), once=True)
     return _write(stream, "run", target, format)
