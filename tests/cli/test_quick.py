@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranklens.cli.commands import COMMANDS, Command, command_of
+from ranklens.cli.commands import COMMANDS, Command, command_of, understood
 from ranklens.cli.main import main
-from ranklens.cli.quick import understood
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
 from functools import cached_property
 from glob import iglob
 from importlib import import_module
 from pathlib import Path
+from types import NoneType
 from typing import Annotated, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from ranklens.data.files.output import check_outputs
@@ -45,27 +48,10 @@ COMMANDS = {
     "demo": "demo",
 }
 # Those that name measures, which may be the user's own.
-_WITH_MEASURES = (
-    "evaluate",
-    "compare",
-    "bench",
-    "gate",
-    "plan",
-    "sensitivity",
-    "explain",
-    "report",
-    "measures",
-    "add",
-    "tune",
-    "sweep",
-)
-WRITTEN = (
-    "output",
-    "fused",
-    "junit",
-    "plot",
-    "target",
-)  # name files to write, as do plots; all other arguments may name files to read
+_WITH_MEASURES = {*COMMANDS, "add"} - {"history", "fuse", "lint", "convert", "demo"}
+# These name files to write, as do plots; all other arguments may name files to read.
+WRITTEN = ("output", "fused", "junit", "plot", "target")
+_NUMBERS = {int: r"[0-9]{1,9}", float: r"[0-9]{1,9}(?:\.[0-9]{1,9})?"}
 _LOAD = Description(
     "Run this Python file first; it registers measures of your own. Can be repeated.",
     flags=("--load",),
@@ -98,6 +84,32 @@ class Parameter:
             return ()
         return self.said.flags or (f"--{self.name.replace('_', '-')}",)
 
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """All flags; a switch that has no spelling of its own can also be turned off."""
+        is_switch = self.kind is bool and isinstance(self.said, Description) and not self.said.flags
+        return (*self.flags, f"--no-{self.flags[0][2:]}") if is_switch else self.flags
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether it collects words in a list."""
+        return list[str] in (self.kind, *get_args(self.kind))
+
+    def read(self, text: str) -> object:
+        """The value of a text; None if it is not plainly one of this kind."""
+        choices = get_args(self.kind)
+        kind = choices[0] if choices[1:] == (NoneType,) else self.kind
+        if kind in (str, list[str]):
+            return text if kind is str else [text]
+        if kind in (Path, list[Path]):
+            return Path(text) if kind is Path else [Path(text)]
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return next((choice for choice in kind if choice.value == text), None)
+        if (kind is int or kind is float) and re.fullmatch(_NUMBERS[kind], text):
+            least = self.said.least if isinstance(self.said, Description) else None
+            return kind(text) if least is None or float(text) >= least else None
+        return None
+
 
 @dataclass(frozen=True)
 class Command:
@@ -127,29 +139,26 @@ class Command:
         """Each parameter of the function: its type, what is said about it, and its default."""
         described: dict[str, tuple[object, Description | Argument | None, object]] = {}
         for name, parameter in inspect.signature(self.function, eval_str=True).parameters.items():
-            kind, *said = (
-                get_args(parameter.annotation)
-                if get_origin(parameter.annotation) is Annotated
-                else [parameter.annotation]
-            )
-            described[name] = (kind, said[0] if said else None, parameter.default)
+            annotation = parameter.annotation
+            kind, said = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, None)
+            described[name] = (kind, said, parameter.default)
         return described
 
     def run(self, values: Values, chosen: Mapping[str, str]) -> None:
         """Run it with values by name; ``chosen`` are the options that the user named, as they are spelled."""
         if self.has_manners:
             check_files(values)
-        given = dict(values)
-        load, quiet, strict = given.pop("load", None), given.pop("quiet", False), given.pop("strict", False)
+        load, quiet, strict = (values.get(name) for name in ("load", "quiet", "strict"))
+        values = {**values, "strict": bool(strict), "chosen": chosen}
         arguments: dict[str, object] = {}
         for name, (kind, said, _) in self._described.items():
             if said is None and isinstance(kind, type) and is_dataclass(kind):
-                arguments[name] = kind(**_of_group(kind, given))
-            elif name in given:
-                arguments[name] = given[name]
-        arguments |= {
-            name: value for name, value in (("strict", strict), ("chosen", chosen)) if name in self._described
-        }
+                named = {field: _negated(field, said) for field, said in descriptions(kind).items()}
+                group = {field: not values[negated] for field, negated in named.items() if negated in values}
+                group |= {field: values[field] for field in named if field in values}
+                arguments[name] = kind(**group)
+            elif name in values:
+                arguments[name] = values[name]
         with loudness(quiet=bool(quiet), strict=bool(strict)) if quiet or strict else nullcontext():
             if isinstance(load, list) and load:
                 from ranklens.cli.own_measures import load_measures
@@ -172,18 +181,14 @@ def _fields(group: type) -> Iterator[Parameter]:
     kinds, described = get_type_hints(group), descriptions(group)
     for one in fields(group):
         if one.name in described:
-            kind, said = _plain(kinds[one.name]), described[one.name]
-            if negated := _negated(one.name, said):
-                yield Parameter(negated, kind, not one.default, said)
-            else:
-                yield Parameter(one.name, kind, one.default, said)
-
-
-def _plain(kind: object) -> object:
-    """Choices are text on the command line, and so is what may be text; the dataclass itself says what is allowed."""
-    if get_origin(kind) is Literal:
-        return str
-    return str | None if str in get_args(kind) else kind
+            kind, said = kinds[one.name], described[one.name]
+            # Choices are text on the command line, and so is what may be text; the dataclass itself says what is allowed.
+            if get_origin(kind) is Literal:
+                kind = str
+            elif str in get_args(kind):
+                kind = str | None
+            negated = _negated(one.name, said)
+            yield Parameter(negated or one.name, kind, not one.default if negated else one.default, said)
 
 
 def _negated(name: str, said: Description) -> str:
@@ -192,30 +197,13 @@ def _negated(name: str, said: Description) -> str:
     return negated if said.flags == (f"--{negated.replace('_', '-')}",) else ""
 
 
-def _of_group(group: type, values: dict[str, object]) -> dict[str, object]:
-    """The values of the fields of a dataclass."""
-    found: dict[str, object] = {}
-    for name, said in descriptions(group).items():
-        negated = _negated(name, said)
-        if negated in values:
-            found[name] = not values[negated]
-        elif name in values:
-            found[name] = values[name]
-    return found
-
-
 def check_files(arguments: Values) -> None:
     """Refuse to write over what the command reads, or over another of its outputs, before it does anything."""
     written = [Path(text) for name in WRITTEN for text in _texts(arguments.get(name))]
     written += [Path(text.rpartition("=")[2]) for text in _texts(arguments.get("plots"))]
     if written:
-        read = [
-            file
-            for name, value in arguments.items()
-            if name not in (*WRITTEN, "plots")
-            for file in _files(value)
-        ]
-        check_outputs(written, read)
+        inputs = [value for name, value in arguments.items() if name not in (*WRITTEN, "plots")]
+        check_outputs(written, [file for value in inputs for file in _files(value)])
 
 
 def _texts(value: object) -> list[str]:
@@ -232,3 +220,61 @@ def _files(value: object) -> Iterator[str]:
                     yield name
                 elif any(letter in name for letter in "*?["):
                     yield from iglob(name, recursive=True)
+
+
+# --- well-formed calls without Typer, which loads Pydantic and makes a small collection take 1.4 times as long
+
+
+def understood(command: Command, arguments: Sequence[str]) -> tuple[dict[str, object], dict[str, str]] | None:
+    """The value of each parameter that is named, and how it is spelled; None where there is anything unusual.
+
+    Whatever is not plainly understood here, above all help and mistakes, is left to Typer; a test compares the two.
+    """
+    flags = {flag: parameter for parameter in command.parameters for flag in parameter.spellings}
+    words: list[str] = []
+    values: dict[str, object] = {}
+    chosen: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("-") or argument == "-":
+            words.append(argument)
+            continue
+        flag, equals, text = argument.partition("=")
+        parameter = flags.get(flag)
+        if parameter is None or (equals and (parameter.kind is bool or not flag.startswith("--"))):
+            return None
+        if parameter.kind is bool:
+            value: object = flag in parameter.flags
+        else:
+            text = text if equals else next(rest, "")
+            value = parameter.read(text) if text == "-" or (text and not text.startswith("-")) else None
+        if value is None:
+            return None
+        before = values.get(parameter.name)
+        if isinstance(before, list) and isinstance(value, list):
+            value = [*before, *value]
+        values[parameter.name] = value
+        chosen[parameter.name] = parameter.flags[-1]
+    arguments_read = _placed([one for one in command.parameters if not one.flags], words)
+    if arguments_read is None:
+        return None
+    values |= arguments_read
+    if any(one.default is REQUIRED and one.name not in values for one in command.parameters):
+        return None
+    if command.name != "evaluate":  # which has always taken the library's own defaults
+        # Typer makes floats of whole numbers, and JSON shows that.
+        for one in command.parameters:
+            if one.kind is float and isinstance(one.default, int):
+                values.setdefault(one.name, float(one.default))
+    return values, chosen
+
+
+def _placed(arguments: Sequence[Parameter], words: Sequence[str]) -> dict[str, object] | None:
+    """The arguments, by their places; the last one may take several words."""
+    if not all(words) or (len(words) > len(arguments) and not (arguments and arguments[-1].takes_several)):
+        return None
+    placed = {
+        argument.name: list(words[place:]) if argument.takes_several else argument.read(words[place])
+        for place, argument in enumerate(arguments[: len(words)])
+    }
+    return None if None in placed.values() else placed

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.comparison_options import compare_files, inputs, with_settings
-from ranklens.cli.latex import with_paper_table
 from ranklens.cli.output_formats import Format
 from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
-from ranklens.options import Description
+from ranklens.options import Description, option
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ranklens.comparison.comparison import Comparison
-    from ranklens.comparison.paper import PaperTable
-    from ranklens.tables.table import Printout
+    from ranklens.tables.table import Printout, Table
 
 EXAMPLES = """
 
@@ -47,9 +46,6 @@ Examples:
 """
 
 
-_Look = tuple[str | None, list[str]]  # the width of a figure, and the runs that stand out
-
-
 class Rows(str, Enum):
     """What the rows of a table of values are."""
 
@@ -58,14 +54,32 @@ class Rows(str, Enum):
     queries = "queries"
 
 
+@dataclass(frozen=True)
+class PaperOptions:
+    """How the LaTeX table looks, as :class:`~ranklens.comparison.paper.PaperTable` names it."""
+
+    order: str = option("mean", "Rows by mean (of the first measure) or as given.")
+    marks: str | None = option(None, "Marks of significant differences: letters, dagger, triangles or none.")
+    against: str | None = option(
+        None, "LaTeX: the run that dagger, triangles and --delta refer to; by default the baseline."
+    )
+    delta: bool = option(False, "LaTeX: add differences in percent.", flags=("--delta",))
+    digits: int = option(4, "LaTeX: digits after the decimal point.")
+    align: str = option("decimal", "LaTeX: align numbers at the decimal point (decimal) or right (right).")
+    caption: str | None = option(None, "LaTeX: caption, in place of one that says what was tested.")
+    label: str | None = option(None, "LaTeX: label.")
+    wide: bool = option(False, "LaTeX: span both columns of the page.", flags=("--wide",))
+    notes: str = option(
+        "short", "LaTeX: how much the caption says: short (details as comments), full or none."
+    )
+
+
 @with_settings
-@with_paper_table
 def compare(
     qrels: options.Qrels,
     runs: options.Runs,
     policy: Policy,
     settings: dict[str, Any],
-    paper: dict[str, Any],
     most: Annotated[int, Description("Show the N queries that differ most.", metavar="N", least=0)] = 0,
     document: Annotated[
         str | None, Description("Show the two rankings of this query side by side.", flags=("--documents",))
@@ -119,6 +133,7 @@ def compare(
     output: options.Output = None,
     spreadsheet: options.Spreadsheet = False,
     save: options.Save = False,
+    paper: PaperOptions = PaperOptions(),
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     written = output_formats.format_of(format, output, Format)
@@ -129,9 +144,9 @@ def compare(
         raise InputError(
             "--effect-sizes needs --format table, markdown or latex. JSON always has them, and so have csv, tsv, jsonl and parquet with --rows pairs."
         )
-    from ranklens.comparison.paper import PaperTable
+    from ranklens.comparison.paper import PaperTable, latex
 
-    table = PaperTable(**paper)
+    table = PaperTable(**asdict(paper))
     if written is not Format.latex and (unused := table.given()):
         raise InputError(f"--{unused[0]} concerns the table of a paper; it needs --format latex.")
     planned: list[tuple[str, str | None, Path]] = []
@@ -144,21 +159,24 @@ def compare(
     needs_texts = queries is not None or most or document is not None or rows is Rows.queries
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
-    shown = _printout(found, texts, most, document, *(pair or (None, None)))
-    if effect_sizes:
-        shown = shown.with_part(found.effect_sizes())
-    if risk is not None:
-        from ranklens.comparison.risk import risk_table
+    both = pair or (None, None)
+    sizes = found.effect_sizes() if effect_sizes else None
+    if planned:
+        from ranklens.report.charts import figures
 
-        shown = shown.with_part(risk_table(found, risk))
-    for plan in planned:
-        _draw(found, plan, pair or (None, None), (figure, highlight))
+        width = float(figure) if figure is not None and figure.replace(".", "", 1).isdecimal() else figure
+        with figures.drawn_as(figures.Figure.checked(width, figure is None, None, highlight or None)):
+            for name, measure, file in planned:
+                charts.save(charts.draw(found, name, *both, measure), file)
     output_formats.write(
         written,
         output,
-        shown=shown,
+        shown=_printout(found, texts, most, document, both, sizes, risk),
         rows=lambda: _frame(found, texts, rows),
-        texts={"json": lambda: found.to_json(indent=2), "latex": lambda: _latex(found, table, effect_sizes)},
+        texts={
+            "json": lambda: found.to_json(indent=2),
+            "latex": lambda: "\n\n".join([latex(found, table), *([sizes.to_latex()] if sizes else [])]),
+        },
         guarded=spreadsheet,
     )
     if save:
@@ -178,38 +196,25 @@ def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -
         )
 
 
-def _draw(
-    found: Comparison, plan: tuple[str, str | None, Path], pair: tuple[str | None, str | None], look: _Look
-) -> None:
-    from ranklens.report import charts
-    from ranklens.report.charts import figures
-
-    name, measure, file = plan
-    width, highlight = look
-    points = float(width) if width is not None and width.replace(".", "", 1).isdecimal() else width
-    figure = figures.Figure.checked(points, width is None, None, highlight or None)
-    with figures.drawn_as(figure):
-        charts.save(charts.draw(found, name, *pair, measure), file)
-
-
 def _printout(
-    found: Comparison, texts: Mapping[str, str], most: int, query: str | None, a: str | None, b: str | None
+    found: Comparison,
+    texts: Mapping[str, str],
+    most: int,
+    query: str | None,
+    pair: tuple[str | None, str | None],
+    effect_sizes: Table | None,
+    risk: float | None,
 ) -> Printout:
     from ranklens.comparison import tables
+    from ranklens.comparison.risk import risk_table
+    from ranklens.tables.table import Printout
 
-    shown = tables.printout(found)
-    if most:
-        shown = shown.with_part(tables.queries(found, found.measures[0], a, b, most, texts))
+    parts = [tables.queries(found, found.measures[0], *pair, most, texts)] if most else []
     if query is not None:
-        shown = shown.with_part(tables.documents(found, query, a, b, texts.get(query)))
-    return shown
-
-
-def _latex(found: Comparison, paper: PaperTable, effect_sizes: bool) -> str:
-    from ranklens.comparison.paper import latex
-
-    text = latex(found, paper)
-    return f"{text}\n\n{found.effect_sizes().to_latex()}" if effect_sizes else text
+        parts.append(tables.documents(found, query, *pair, texts.get(query)))
+    parts += [effect_sizes] if effect_sizes is not None else []
+    parts += [risk_table(found, risk)] if risk is not None else []
+    return Printout([*tables.printout(found).parts, *parts])
 
 
 def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFrame:

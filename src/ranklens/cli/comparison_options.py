@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -16,7 +18,7 @@ from ranklens.cli.reading import MatchOptions
 from ranklens.comparison.options import USUAL, CompareOptions
 from ranklens.data.files.collection import paths_of
 from ranklens.data.files.hashes import Inputs
-from ranklens.data.qrels import Qrels, with_intents
+from ranklens.data.qrels import with_intents
 from ranklens.errors import InputError, RankLensError, RankLensWarning, warn
 from ranklens.options import Description, descriptions
 
@@ -24,22 +26,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ranklens.comparison.comparison import Comparison
+    from ranklens.data.qrels import Qrels
 
 
-def _compare_options() -> dict[str, tuple[Any, Any]]:
-    """Every option of ``ranklens.compare`` that has a help, by its name in a command; values without a type of their own are text."""
-    added = {}
-    for name, described in descriptions(CompareOptions).items():
-        default = getattr(USUAL, name)
-        kind = str | None if default is None else type(default)
-        flag = described.flags[0].removeprefix("--") if described.flags else name
-        added[flag] = (Annotated[kind, described], default)
-    return added
-
-
+# Each option, with its annotation and its default. Those of ``ranklens.compare`` have their names in a command; without a default they
+# take text.
 _SETTINGS: dict[str, tuple[Any, Any]] = {
     "measures": (options.Measures, DEFAULT_MEASURES),
-    **_compare_options(),
+    **{
+        described.flags[0].removeprefix("--") if described.flags else name: (
+            Annotated[str | None if default is None else type(default), described],
+            default,
+        )
+        for name, described in descriptions(CompareOptions).items()
+        for default in [getattr(USUAL, name)]
+    },
     "by_team": (
         Annotated[
             str | None,
@@ -61,7 +62,20 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """The command with all options that say how runs are compared in place of its argument ``settings``."""
-    return options.with_options(command, "settings", _SETTINGS, dict)
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        settings = {name: arguments.pop(name, default) for name, (_, default) in _SETTINGS.items()}
+        command(**arguments, settings=settings)
+
+    signature, only = inspect.signature(command, eval_str=True), inspect.Parameter.KEYWORD_ONLY
+    own = [one.replace(kind=only) for one in signature.parameters.values() if one.name != "settings"]
+    added = [
+        inspect.Parameter(name, only, default=default, annotation=kind)
+        for name, (kind, default) in _SETTINGS.items()
+    ]
+    vars(run)["__signature__"] = signature.replace(parameters=[*own, *added])
+    return run
 
 
 def compare_files(

@@ -39,8 +39,7 @@ def _run(arguments: Sequence[str]) -> int:
                 from ranklens.exchange.trec.command import run as trec_eval
 
                 return trec_eval(rest)
-            from ranklens.cli.commands import COMMANDS, Command, command_of
-            from ranklens.cli.quick import understood
+            from ranklens.cli.commands import COMMANDS, Command, command_of, understood
 
             if name in COMMANDS:
                 known = command_of(name)
