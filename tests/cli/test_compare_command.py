@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import ranklens as rl
-from ranklens.cli import bars
+from ranklens.cli import reading
 from ranklens.cli.main import main
 from ranklens.data.files import writing
 
@@ -256,10 +256,10 @@ def test_one_run_is_shown_without_pairs(capsys):
 
 
 def test_a_bar_is_shown_on_a_terminal_only(monkeypatch, capsys):
-    assert list(bars.progress([1, 2])) == [1, 2]
+    assert list(reading.progress([1, 2])) == [1, 2]
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert list(bars.progress([1, 2])) == [1, 2]
+    assert list(reading.progress([1, 2])) == [1, 2]
 
 
 def test_the_table_of_a_paper_has_its_options(capsys):

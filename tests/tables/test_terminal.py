@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import ranklens as rl
-from ranklens.cli import bars
+from ranklens.cli import reading
 from ranklens.scores import tables as score_tables
 from ranklens.tables import terminal
 from ranklens.tables.table import Cell, Lines, Printout, Table
@@ -137,12 +137,12 @@ class FakeTerminal(io.StringIO):
 def test_a_bar_shows_how_much_of_a_large_file_is_read(monkeypatch, tmp_path):
     monkeypatch.setattr("ranklens.data.files.blocks.SIZE", 5_000)
     monkeypatch.setattr("ranklens.data.files.trec._SHORT", 0)  # else read at once, unless Polars is loaded
-    monkeypatch.setattr(bars, "_PATIENCE", 0.0)
+    monkeypatch.setattr(reading, "_PATIENCE", 0.0)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "stderr", FakeTerminal())
     path = tmp_path / "large.txt"
     path.write_text("".join(f"q{q} Q0 d{d} 1 {d} t\n" for q in range(50) for d in range(50)))
-    with bars.reading():
+    with reading.bar():
         rl.evaluate({"q1": {"d1": 1}}, path, "RR")
     text = COLOUR.sub("", sys.stderr.getvalue())
     assert "large.txt" in text
@@ -152,11 +152,11 @@ def test_a_bar_shows_how_much_of_a_large_file_is_read(monkeypatch, tmp_path):
 
 def test_quick_files_and_pipes_show_no_bar(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stderr", FakeTerminal())
-    with bars.reading():
+    with reading.bar():
         rl.evaluate(GOLDEN / "qrels.txt", GOLDEN / "run.txt", "RR")
     assert sys.stderr.getvalue() == ""
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(bars, "_PATIENCE", 0.0)
-    with bars.reading():
+    monkeypatch.setattr(reading, "_PATIENCE", 0.0)
+    with reading.bar():
         rl.evaluate(GOLDEN / "qrels.txt", GOLDEN / "run.txt", "RR")
     assert sys.stderr.getvalue() == ""

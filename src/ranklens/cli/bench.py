@@ -74,7 +74,7 @@ def bench(
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
     from ranklens.bench.config import load
     from ranklens.bench.config.execution import inputs, measure, outputs, write_outputs
-    from ranklens.cli.mismatch import queries_in_common
+    from ranklens.cli.reading import queries_in_common
     from ranklens.guard.github import refuse_inputs
 
     written = output_formats.format_of(format, output, Format)

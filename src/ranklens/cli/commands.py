@@ -154,7 +154,9 @@ class Command:
         for name, (kind, said, _) in self._described.items():
             if said is None and isinstance(kind, type) and is_dataclass(kind):
                 named = {field: _negated(field, said) for field, said in descriptions(kind).items()}
-                group = {field: not values[negated] for field, negated in named.items() if negated in values}
+                group: dict[str, object] = {
+                    field: not values[negated] for field, negated in named.items() if negated in values
+                }
                 group |= {field: values[field] for field in named if field in values}
                 arguments[name] = kind(**group)
             elif name in values:

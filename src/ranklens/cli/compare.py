@@ -159,7 +159,7 @@ def compare(
     needs_texts = queries is not None or most or document is not None or rows is Rows.queries
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
     found = compare_files(qrels, runs, policy=policy, **settings)
-    both = pair or (None, None)
+    both: tuple[str | None, str | None] = pair or (None, None)
     sizes = found.effect_sizes() if effect_sizes else None
     if planned:
         from ranklens.report.charts import figures

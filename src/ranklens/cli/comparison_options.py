@@ -11,10 +11,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ranklens.cli import options
-from ranklens.cli.bars import progress
 from ranklens.cli.evaluate import DEFAULT_MEASURES
-from ranklens.cli.mismatch import only_mismatches
-from ranklens.cli.reading import MatchOptions
+from ranklens.cli.reading import MatchOptions, progress, queries_in_common
 from ranklens.comparison.options import USUAL, CompareOptions
 from ranklens.data.files.collection import paths_of
 from ranklens.data.files.hashes import Inputs
@@ -109,7 +107,7 @@ def compare_files(
         warn(RankLensWarning(f"{name} was skipped: ", *error.parts))
     column, table = _column("by", by, qrels, judgments)
     belonging = clusters_in(cluster, qrels, judgments)
-    with only_mismatches():
+    with queries_in_common(others=False):
         found = compare(
             judgments,
             data.runs,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ranklens.cli.bars import reading
 from ranklens.cli.commands import Argument
+from ranklens.cli.reading import bar
 from ranklens.options import Description
 from ranklens.process import say_result
 from ranklens.words import in_one_line
@@ -38,7 +38,7 @@ def convert(
     from ranklens.data.files.writing import convert as write
 
     check_output(target, [source])
-    with reading():
+    with bar():
         rows, what = write(source, target, kind, format)
     written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
     say_result(

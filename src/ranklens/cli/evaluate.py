@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ranklens.cli import bars, options, output_formats
-from ranklens.cli.mismatch import queries_in_common
+from ranklens.cli import options, output_formats
 from ranklens.cli.output_formats import Format
-from ranklens.cli.reading import MatchOptions
+from ranklens.cli.reading import MatchOptions, bar, progress, queries_in_common
 from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
 from ranklens.data.files.collection import paths_of
@@ -25,7 +24,6 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     from ranklens.report.explanation.failing import Failing
     from ranklens.scores import Scores
-    from ranklens.scores.evaluation import Each
     from ranklens.tables.table import Printout, Table
 
 DEFAULT_MEASURES = ["nDCG@10,AP,RR,R@100,P@10"]
@@ -96,72 +94,80 @@ def evaluate(
 ) -> None:
     """Score one or several runs against judgments."""
     from ranklens.judging.prepared import kept
-    from ranklens.scores.evaluation import Each
+    from ranklens.scores.evaluation import Each, evaluate_each
     from ranklens.scores.evaluation import evaluate as score
 
     out.check_output(output, [qrels, *paths_of(runs), queries, intents])
     written = output_formats.format_of(format, output, Format)
-    _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
-    _refuse_for_engine(engine, master, failing, intents)
+    _refuse_what_does_not_fit(per_query, failing, failing_measure, written, engine, master, intents)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     each, read = Each(), Inputs.of([qrels, intents])
-    with _said(each):
+    how: dict[str, Any] = {
+        "measures": measures,
+        "policy": policy,
+        "match": reading.matching,
+        "abstain_below": abstain_below,
+    }
+    try:
         if engine is Engine.spark:
             from ranklens.spark.files import open_on_spark
 
             gold: object
             named: Mapping[str, object]
             gold, named = open_on_spark(qrels, runs, reading.qrels_format, reading.run_format, master)
+            how["columns"] = reading.columns  # the cluster reads files under these names
         else:
             data = reading.open(qrels, runs, each.bad if skip_bad else None)
             judgments = data.qrels if intents is None else with_intents(data.qrels, intents)
             gold, named = kept(judgments) if len(data.runs) > 1 else judgments, data.runs
-        how: dict[str, Any] = {
-            "measures": measures,
-            "policy": policy,
-            "match": reading.matching,
-            "abstain_below": abstain_below,
-            **(
-                {"columns": reading.columns} if engine is Engine.spark else {}
-            ),  # files are read under these names
-        }
-        if len(named) == 1:
-            with bars.reading(), queries_in_common():
-                each.scores.update((name, score(gold, run, **how)) for name, run in named.items())
-        else:
-            _score_each(named, lambda run: score(gold, run, **how), each, skip_bad=skip_bad)
-        found = {
+
+        def scored(run: Any) -> Scores:
+            with queries_in_common():
+                return score(gold, run, **how)
+
+        has_bars = len(named) <= _FEW  # one for each file, else one for all of them
+        with bar() if has_bars else nullcontext():
+            if len(named) == 1:
+                each.scores.update((name, scored(run)) for name, run in named.items())
+            else:
+                shown = iter if has_bars else progress
+                evaluate_each(named, scored, progress=shown, skip_bad=skip_bad, into=each)
+        scores = {
             name: one.with_texts(texts).with_inputs(Inputs.merged([read, one.inputs]))
             for name, one in each.scores.items()
         }
-        worst = (
-            {name: one.failing(failing_measure, failing) for name, one in found.items()} if failing else {}
-        )
-    tables = _Tables(found, per_query, worst)
+        worst = {name: one.failing(failing_measure, failing) for name, one in scores.items() if failing}
+    finally:  # also before an error, and once where several runs share a warning
+        for warning in each.told():
+            warn(warning)
+    results = _Results(scores, per_query, worst)
     output_formats.write(
         written,
         output,
-        shown=lambda width: tables.shown(width, _WIDEST_TEXT),
-        rows=lambda: _rows(found, per_query, worst),
-        content=lambda: _content(found, worst),
+        shown=lambda width: results.shown(width, _WIDEST_TEXT),
+        rows=results.rows,
+        content=results.content,
         texts={
-            "csv": lambda: tables.exact().to_csv(guarded=spreadsheet),
-            "tsv": lambda: tables.exact().to_csv("\t", guarded=spreadsheet),
-            "markdown": lambda: tables.shown(None, None, whole=True).to_markdown(),
-            "latex": lambda: tables.shown(None, None).to_latex(),
+            "csv": lambda: results.exact().to_csv(guarded=spreadsheet),
+            "tsv": lambda: results.exact().to_csv("\t", guarded=spreadsheet),
+            "markdown": lambda: results.shown(None, None, whole=True).to_markdown(),
+            "latex": lambda: results.shown(None, None).to_latex(),
         },
     )
     if save:
         from ranklens.cli.history import keep
 
-        keep(found, "evaluate", {"qrels": qrels, "runs": list(runs), "measures": list(measures)})
+        keep(scores, "evaluate", {"qrels": qrels, "runs": list(runs), "measures": list(measures)})
 
 
-def _refuse_what_is_not_shown(
+def _refuse_what_does_not_fit(
     per_query: bool,
     failing: int | None,
     measure: str | None,
     format: Format,  # noqa: A002
+    engine: Engine,
+    master: str | None,
+    intents: str | None,
 ) -> None:
     if measure is not None and failing is None:
         raise InputError("--failing-measure says what --failing N goes by; give both.")
@@ -169,51 +175,24 @@ def _refuse_what_is_not_shown(
         raise InputError("--failing needs another format than latex, such as markdown.")
     if failing is not None and per_query and format in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
         raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
-
-
-def _refuse_for_engine(engine: Engine, master: str | None, failing: int | None, intents: str | None) -> None:
-    if engine is Engine.local and master is not None:
-        raise InputError("--master is Spark's; add --engine spark.")
-    if engine is Engine.spark and failing is not None:
+    if engine is Engine.local:
+        if master is not None:
+            raise InputError("--master is Spark's; add --engine spark.")
+    elif failing is not None:
         raise InputError(
             "--failing looks at single rankings, which stay on the cluster; leave it out with --engine spark."
         )
-    if engine is Engine.spark and intents is not None:
+    elif intents is not None:
         raise InputError(
             "--intents is not known to Spark, which takes all subtopics alike; leave out --engine spark."
         )
 
 
-def _score_each(
-    runs: Mapping[str, Any], scored: Callable[[Any], Scores], each: Each, *, skip_bad: bool
-) -> None:
-    """Several runs, with a bar for each file, or one for all of them."""
-    from ranklens.scores.evaluation import evaluate_each
-
-    def checked(run: Any) -> Scores:
-        with queries_in_common():
-            return scored(run)
-
-    few = len(runs) <= _FEW
-    with bars.reading() if few else nullcontext():
-        evaluate_each(runs, checked, progress=iter if few else bars.progress, skip_bad=skip_bad, into=each)
-
-
-@contextmanager
-def _said(each: Each) -> Iterator[None]:
-    """Tell at the end, or before an error, what was warned of each run, once where several share it."""
-    try:
-        yield
-    finally:
-        for told in each.told():
-            warn(told)
-
-
 @dataclass(frozen=True)
-class _Tables:
-    """The scores of runs as tables, with the queries that do worst, if they were asked for."""
+class _Results:
+    """The scores of runs, with the queries that do worst, if they were asked for."""
 
-    found: Mapping[str, Scores]
+    scores: Mapping[str, Scores]
     per_query: bool
     worst: Mapping[str, Failing]
 
@@ -222,15 +201,12 @@ class _Tables:
         from ranklens.scores import tables
         from ranklens.tables.table import Printout
 
-        scores = (
-            tables.by_query(self.found, widest=widest_text)
-            if self.per_query
-            else tables.means(self.found, width)
-        )
         failing = {name: one.table(whole=whole) for name, one in self.worst.items()}
         if len(failing) > 1:
             failing = {name: replace(one, title=f"{name}: {one.title}") for name, one in failing.items()}
-        return Printout([scores, *failing.values()])
+        if self.per_query:
+            return Printout([tables.by_query(self.scores, widest=widest_text), *failing.values()])
+        return Printout([tables.means(self.scores, width), *failing.values()])
 
     def exact(self) -> Table:
         """All digits, for other programs to read."""
@@ -240,39 +216,33 @@ class _Tables:
         if self.worst:
             from ranklens.report.explanation.failing import COLUMNS
 
-            rows = [
-                [name, *map(_cell, row.values())]
-                for name, one in self.worst.items()
-                for row in one.to_dicts()
+            return Table(["run", *COLUMNS], [[*map(_cell, row.values())] for row in self.rows()])
+        return tables.by_query(self.scores, exact=True) if self.per_query else tables.exact_means(self.scores)
+
+    def rows(self) -> list[dict[str, object]]:
+        """A row per failing query, per query, or per measure."""
+        if self.worst:
+            return [{"run": name, **row} for name, one in self.worst.items() for row in one.to_dicts()]
+        if not self.per_query:
+            return [
+                {"run": name, **row} for name, one in self.scores.items() for row in one.to_frame().to_dicts()
             ]
-            return Table(["run", *COLUMNS], rows)
-        return tables.by_query(self.found, exact=True) if self.per_query else tables.exact_means(self.found)
+        rows = []
+        for name, one in self.scores.items():
+            for row in one.per_query.to_dicts():
+                text = {"question": one.texts.get(row["query"])} if one.texts else {}
+                rows.append({"run": name, "query": row["query"], **text, **row})
+        return rows
 
-
-def _content(found: Mapping[str, Scores], worst: Mapping[str, Failing]) -> dict[str, object]:
-    content = {name: json.loads(scores.to_json()) for name, scores in found.items()}
-    for name, one in worst.items():
-        content[name]["failing"] = {"measure": str(one.measure), "queries": one.to_dicts()}
-    return content
+    def content(self) -> dict[str, object]:
+        """As JSON, by run."""
+        content = {name: json.loads(one.to_json()) for name, one in self.scores.items()}
+        for name, one in self.worst.items():
+            content[name]["failing"] = {"measure": str(one.measure), "queries": one.to_dicts()}
+        return content
 
 
 def _cell(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(_cell, value))
     return "" if value is None else str(value)
-
-
-def _rows(
-    found: Mapping[str, Scores], per_query: bool, worst: Mapping[str, Failing]
-) -> list[dict[str, object]]:
-    if worst:
-        return [{"run": name, **row} for name, one in worst.items() for row in one.to_dicts()]
-    if per_query:
-        return [{"run": name, **row} for name, s in found.items() for row in _by_query(s)]
-    return [{"run": name, **row} for name, s in found.items() for row in s.to_frame().to_dicts()]
-
-
-def _by_query(scores: Scores) -> Iterator[dict[str, object]]:
-    for row in scores.per_query.to_dicts():
-        text = {"question": scores.texts.get(row["query"])} if scores.texts else {}
-        yield {"query": row["query"], **text, **row}

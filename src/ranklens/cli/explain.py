@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.commands import Argument
-from ranklens.cli.mismatch import queries_in_common
-from ranklens.cli.reading import MatchOptions
+from ranklens.cli.reading import MatchOptions, queries_in_common
 from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
 from ranklens.data.files.collection import paths_of
@@ -99,12 +98,12 @@ def explain(
 
     out.check_output(output, [qrels, *paths_of([run])])
     written = output_formats.format_of(format, output, Format)
-    given = query_texts(queries, qrels, "explain")
+    own_texts = query_texts(queries, qrels, "explain")
     data = reading.open(qrels, [run])
     if len(data.runs) > 1:
         raise several(run, data.runs)
     gold, ranked = read_inputs(data.qrels, next(iter(data.runs.values())), policy, match=reading.matching)
-    texts = {**gold.texts, **given}
+    texts = {**gold.texts, **own_texts}
     judged = judgments(gold)["query"].unique()
     query = judged[0] if query is None and len(judged) == 1 else query
     if query is None:
@@ -117,18 +116,18 @@ def explain(
         say_result(listed)
         return
     own = None if convention is not None and policy == Policy() else policy
-    found = work_out(measure, gold, ranked, query=query, policy=own, rows=rows, convention=convention)
-    found = replace(found, text=texts.get(query))
+    explanation = work_out(measure, gold, ranked, query=query, policy=own, rows=rows, convention=convention)
+    explanation = replace(explanation, text=texts.get(query))
     output_formats.write(
         written,
         output,
-        shown=lambda _: printout(found),
-        rows=found.to_frame,
+        shown=lambda _: printout(explanation),
+        rows=explanation.to_frame,
         texts={
-            "table": found.__str__,  # with ids shortened
-            "json": found.to_json,
+            "table": explanation.__str__,  # with ids shortened
+            "json": explanation.to_json,
             "html": lambda: _PAGE.format(
-                title=escape(f"{found.measure} of {found.query}"), body=found.to_html()
+                title=escape(f"{explanation.measure} of {explanation.query}"), body=explanation.to_html()
             ),
         },
     )
@@ -139,26 +138,23 @@ def _which_query(measure: str, qrels: Qrels, run: Run, policy: Policy, texts: Ma
     from ranklens.metrics import parse
     from ranklens.scores.evaluation import evaluate
     from ranklens.tables.table import Table
+    from ranklens.words import shortened
 
     scores = evaluate(qrels, run, parse(measure), policy)
     name = str(scores.measures[0])
     order = sorted(zip(scores[name].tolist(), scores.queries, strict=True))
     chosen = {*range(5), len(order) // 2, len(order) - 1}
     rows = [
-        [query, *_text(texts, query), _show(value)] for i, (value, query) in enumerate(order) if i in chosen
+        [
+            query,
+            *([shortened(texts.get(query, ""), _WIDEST_TEXT)] if texts else []),
+            value if isinstance(value, str) else f"{value:.4f}",
+        ]
+        for place, (value, query) in enumerate(order)
+        if place in chosen
     ]
     note = (
         f"{len(order):,} queries: the lowest, one from the middle and the highest. Explain one with --query."
     )
     header = ["query", *(["question"] if texts else []), scores.measures[0].shown]
     return str(Table(header, rows, note=note, left=len(header) - 1))
-
-
-def _text(texts: Mapping[str, str], query: str) -> list[str]:
-    from ranklens.words import shortened
-
-    return [shortened(texts.get(query, ""), _WIDEST_TEXT)] if texts else []
-
-
-def _show(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.4f}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ranklens.cli import bars, options
+from ranklens.cli import options
+from ranklens.cli.reading import bar
 from ranklens.data.files import output as out
 from ranklens.data.files.collection import open_runs
 from ranklens.errors import InputError
@@ -63,7 +64,7 @@ def fuse(
         raise InputError(
             f"{how.method} has to be fitted on judged queries first: ranklens.fit_fusion(…).save(FILE), then --fitted FILE."
         )
-    with bars.reading():
+    with bar():
         opened = opened_runs(open_runs(runs, run_format))
         fusion = fusion_of(
             tuple(opened),

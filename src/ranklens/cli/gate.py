@@ -226,7 +226,7 @@ def _by_files(
     reading: MatchOptions,
 ) -> Outcome | None:
     """Runs and logs against judgments."""
-    from ranklens.cli.mismatch import queries_in_common
+    from ranklens.cli.reading import queries_in_common
     from ranklens.guard.baselines import Baseline
     from ranklens.guard.checking import check
     from ranklens.guard.context import MIN_CHECKED, GateTerms, share_of
@@ -267,7 +267,7 @@ def _by_config(path: Path, held: _Held, asking: Asking, written: Sequence[Path])
     """What a configuration describes, with its gates and further rules."""
     from ranklens.bench.config import load
     from ranklens.bench.config.execution import inputs, measure, records_of
-    from ranklens.cli.mismatch import queries_in_common
+    from ranklens.cli.reading import queries_in_common
     from ranklens.guard.baselines import HISTORY
     from ranklens.guard.github import refuse_inputs
     from ranklens.guard.results import refuse_mismatch

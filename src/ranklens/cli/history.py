@@ -96,7 +96,7 @@ def add(
     reading: MatchOptions = MatchOptions(),
 ) -> None:
     """Score runs against judgments and add them to the history."""
-    from ranklens.cli.mismatch import queries_in_common
+    from ranklens.cli.reading import queries_in_common
     from ranklens.scores.evaluation import evaluate
 
     when = None if at is None else _time(at)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ranklens.cli import bars, options, output_formats
+from ranklens.cli import options, output_formats
 from ranklens.cli.output_formats import Format
-from ranklens.cli.reading import ReadOptions
+from ranklens.cli.reading import ReadOptions, bar
 from ranklens.data.files import output as out
 from ranklens.process import CheckFailed, reader_may_leave
 from ranklens.words import in_one_line
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ranklens.recipes.lint import Finding
-    from ranklens.tables.table import Printout
 
 EXAMPLES = (
     "\n\nExamples:\n\n  ranklens lint qrels.txt run.txt\n\n  ranklens lint qrels.txt runs/*.txt -o findings.csv\n"
@@ -42,95 +40,79 @@ def lint(
     """Check judgments and runs for problems; exit status 1 if something is wrong."""
     from ranklens.recipes.lint import SEVERITIES
     from ranklens.recipes.lint import lint as look
+    from ranklens.tables.table import Printout, Table
+    from ranklens.tables.terminal import terminal
 
     written = output_formats.format_of(format, output, Format)
     out.check_output(output, [qrels, *runs])
-    found = {}
-    with bars.reading():
+    findings: dict[str, list[Finding]] = {}
+    with bar():
         data = reading.open(qrels, runs)
         for name, run in data.runs.items():
-            found[in_one_line(name)] = sorted(
+            findings[in_one_line(name)] = sorted(
                 look(data.qrels, run), key=lambda finding: SEVERITIES.index(finding.severity)
             )
+    rows = [
+        [name, one.severity, one.kind, one.message] for name, several in findings.items() for one in several
+    ]
+    content = {  # by run, also for those in which nothing was found
+        name: [{"severity": one.severity, "kind": one.kind, "message": one.message} for one in several]
+        for name, several in findings.items()
+    }
+
+    def frame() -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
+
+    is_table = written is Format.table and out.is_standard_output(output)
     with reader_may_leave():  # as in "ranklens lint … | head": the status is still that of the findings
-        _write(found, written, output)
-    failing = {"error", "warning"} if strict else {"error"}
-    if failing & _severities(found):
+        if is_table and (console := terminal()) is not None:
+            _show(findings, console)
+        else:
+            output_formats.write(
+                written,
+                output,
+                shown=Printout([Table(_COLUMNS, rows, left=len(_COLUMNS))]),
+                rows=frame,
+                content=lambda: content,
+                texts={"table": lambda: _text(findings)},
+            )
+    if {"error", *(["warning"] if strict else [])} & _severities(findings):
         raise CheckFailed
 
 
-def _write(found: dict[str, list[Finding]], written: Format, output: Path | None) -> None:
-    from ranklens.tables.terminal import terminal
-
-    is_table = written is Format.table and out.is_standard_output(output)
-    if is_table and (console := terminal()) is not None:
-        _show(found, console)
-        return
-    output_formats.write(
-        written,
-        output,
-        shown=_printout(found),
-        rows=lambda: _frame(found),
-        content=lambda: _content(found),
-        texts={"table": lambda: _text(found)},
-    )
+def _severities(findings: dict[str, list[Finding]]) -> set[str]:
+    return {one.severity for several in findings.values() for one in several}
 
 
-def _rows(found: dict[str, list[Finding]]) -> list[list[str]]:
-    return [[name, f.severity, f.kind, f.message] for name, findings in found.items() for f in findings]
-
-
-def _printout(found: dict[str, list[Finding]]) -> Printout:
-    from ranklens.tables.table import Printout, Table
-
-    return Printout([Table(_COLUMNS, _rows(found), left=len(_COLUMNS))])
-
-
-def _frame(found: dict[str, list[Finding]]) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(_rows(found), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
-
-
-def _content(found: dict[str, list[Finding]]) -> dict[str, list[dict[str, str]]]:
-    """By run, also for those in which nothing was found."""
-    return {
-        name: [{"severity": f.severity, "kind": f.kind, "message": f.message} for f in findings]
-        for name, findings in found.items()
-    }
-
-
-def _severities(found: dict[str, list[Finding]]) -> set[str]:
-    return {finding.severity for findings in found.values() for finding in findings}
-
-
-def _legend(found: dict[str, list[Finding]]) -> list[str]:
+def _legend(findings: dict[str, list[Finding]]) -> list[str]:
     """What the marks mean that were used."""
-    return [text for severity, text in _LEGENDS.items() if severity in _severities(found)]
+    return [text for severity, text in _LEGENDS.items() if severity in _severities(findings)]
 
 
-def _text(found: dict[str, list[Finding]]) -> str:
+def _text(findings: dict[str, list[Finding]]) -> str:
     """One line per finding."""
     lines = []
-    for name, findings in found.items():
-        lines.append(f"{name}:" + (" nothing to report" if not findings else ""))
-        lines += [f"  {_MARKS[f.severity]} {f.kind}: {in_one_line(f.message)}" for f in findings]
-    legend = _legend(found)
+    for name, several in findings.items():
+        lines.append(f"{name}:" + (" nothing to report" if not several else ""))
+        lines += [f"  {_MARKS[f.severity]} {f.kind}: {in_one_line(f.message)}" for f in several]
+    legend = _legend(findings)
     return "\n".join([*lines, *(["", *legend] if legend else [])]) + "\n"
 
 
-def _show(found: dict[str, list[Finding]], console: Console) -> None:
+def _show(findings: dict[str, list[Finding]], console: Console) -> None:
     """The same in colour, wrapped within its column."""
     from rich.table import Table
     from rich.text import Text
 
-    for name, findings in found.items():
-        console.print(Text(name, style="bold"), Text("" if findings else "nothing to report", style="green"))
+    for name, several in findings.items():
+        console.print(Text(name, style="bold"), Text("" if several else "nothing to report", style="green"))
         table = Table.grid(padding=(0, 1))
-        for finding in findings:
+        for finding in several:
             style = {"error": "bold red", "warning": "yellow", "note": "dim"}[finding.severity]
             mark = Text(f"  {_MARKS[finding.severity].strip() or '·'}", style=style)
             table.add_row(mark, Text(finding.kind, style=style), Text(in_one_line(finding.message)))
         console.print(table)
-    if legend := _legend(found):
+    if legend := _legend(findings):
         console.print(Text("\n" + "\n".join(legend), style="dim"))

@@ -46,9 +46,9 @@ def report(
     from ranklens.words import counted, in_one_line
 
     check_output(output, inputs(qrels, runs, settings["by"], queries, corpus))
-    found = compare_files(qrels, runs, policy=policy, **settings)
+    comparison = compare_files(qrels, runs, policy=policy, **settings)
     page = write_report(
-        found,
+        comparison,
         output,
         queries=queries or in_folder(qrels, "queries.jsonl"),
         corpus=corpus or in_folder(qrels, "corpus.jsonl"),
@@ -56,10 +56,7 @@ def report(
     )
     if is_stream(page):
         return
-    systems, over = counted(len(found.systems), "system"), counted(len(found.query_ids), "query")
-    size = _bytes(page.stat().st_size)
+    systems, over = counted(len(comparison.systems), "system"), counted(len(comparison.query_ids), "query")
+    bytes_ = page.stat().st_size
+    size = f"{bytes_ / 1e6:.1f} MB" if bytes_ >= 1e6 else f"{bytes_ / 1e3:.0f} KB"
     say_result(f"{in_one_line(str(page))}: {systems}, {over}, {size}. Open it in a browser.")
-
-
-def _bytes(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} KB"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ranklens.cli import options, output_formats
-from ranklens.cli.bars import progress
 from ranklens.cli.comparison_options import compare_files, inputs, with_settings
 from ranklens.cli.output_formats import Format
+from ranklens.cli.reading import progress
 from ranklens.data.files import output as out
 from ranklens.policy import Policy
 

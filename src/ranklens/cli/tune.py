@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ranklens.cli import bars, options, output_formats
+from ranklens.cli import options, output_formats
 from ranklens.cli.fuse import numbers
-from ranklens.cli.reading import ReadOptions
+from ranklens.cli.reading import ReadOptions, bar, progress
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
 from ranklens.options import Description
@@ -75,7 +75,7 @@ def tune(
         out.check_output(file, inputs(qrels, runs, cluster))
     if len(measures) != 1 or "," in measures[0]:
         raise InputError("tune takes one measure, which decides; pass -m once.")
-    with bars.reading():
+    with bar():
         data = reading.open(qrels, runs)
         tuned = tuning.tune(
             data.qrels,
@@ -88,7 +88,7 @@ def tune(
             clusters=None if cluster is None else clusters_in(cluster, qrels, data.qrels),
             queries=data.qrels.fields,
             simplest_within_error=one_standard_error,
-            progress=partial(bars.progress, doing="Trying settings"),
+            progress=partial(progress, doing="Trying settings"),
         )
     if fused is not None:
         from ranklens.data.files.writing import write_run
