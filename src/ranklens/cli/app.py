@@ -13,7 +13,7 @@ from typing import Annotated, get_args
 import typer
 
 from ranklens import __version__
-from ranklens.cli.commands import COMMANDS, Argument, Command, Parameter, command_of
+from ranklens.cli.commands import COMMANDS, Argument, Command, command_of
 from ranklens.cli.spellings import instead
 from ranklens.words import documentation, in_one_line
 
@@ -71,23 +71,21 @@ def _typed(command: Command) -> Callable[..., None]:
 
     only = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter("context", only, annotation=typer.Context)]
-    parameters += [
-        inspect.Parameter(one.name, only, default=one.default, annotation=Annotated[one.kind, _info(one)])
-        for one in command.parameters
-    ]
+    for one in command.parameters:
+        said = one.said
+        info = (
+            typer.Argument(help=said.help)
+            if isinstance(said, Argument)
+            else typer.Option(
+                *said.flags, help=said.help, metavar=said.metavar or _name_of(one.kind), min=said.least
+            )
+        )
+        parameters.append(
+            inspect.Parameter(one.name, only, default=one.default, annotation=Annotated[one.kind, info])
+        )
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
-
-
-def _info(parameter: Parameter) -> object:
-    """What Typer is told of a parameter."""
-    said = parameter.said
-    if isinstance(said, Argument):
-        return typer.Argument(help=said.help)
-    return typer.Option(
-        *said.flags, help=said.help, metavar=said.metavar or _name_of(parameter.kind), min=said.least
-    )
 
 
 def _name_of(kind: object) -> str | None:
@@ -120,8 +118,10 @@ def trec_eval(context: typer.Context) -> None:
 
 def run_app(arguments: Sequence[str]) -> int:
     """Run a command; wrong usage is reported in one sentence."""
+    # One command is enough if it is clear which; help, completion and mistakes need all of them.
+    only = [one for one in arguments[:1] if one in COMMANDS and "_RANKLENS_COMPLETE" not in os.environ]
     try:
-        result = _app_for(arguments)(args=list(arguments), standalone_mode=False)
+        result = make_app(only or COMMANDS)(args=list(arguments), standalone_mode=False)
     except SystemExit as stop:
         cause = stop.__context__  # a closed pipe is no failed check, for which 1 stands
         raise (cause if isinstance(cause, BrokenPipeError) else stop) from None
@@ -132,23 +132,13 @@ def run_app(arguments: Sequence[str]) -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        message = _with_hint(" ".join(error.format_message().split()), error, arguments)
+        message = " ".join(error.format_message().split())
+        wrong = getattr(error, "option_name", None)
+        missed = hasattr(error, "param") and "--queries" in arguments  # it was a flag, and now takes a file
+        hint = instead(next(iter(arguments), ""), [wrong or "", *(["--queries"] if missed else [])])
+        if message and hint:  # what to use in place of a spelling that is not, or no longer, understood
+            message = f"{message.partition(' (Possible')[0].rstrip('.')}. {hint}"
         if message:  # there is none where the help was shown instead
             sys.stderr.write(f"ranklens: {in_one_line(message)}\nTry 'ranklens --help'.\n")
         return 2
     return result if isinstance(result, int) else 0
-
-
-def _with_hint(message: str, error: Exception, arguments: Sequence[str]) -> str:
-    """The message, with what to use in place of a spelling that is not, or no longer, understood."""
-    wrong = getattr(error, "option_name", None)
-    missed = hasattr(error, "param") and "--queries" in arguments  # it was a flag, and now takes a file
-    hint = instead(next(iter(arguments), ""), [wrong or "", *(["--queries"] if missed else [])])
-    return f"{message.partition(' (Possible')[0].rstrip('.')}. {hint}" if message and hint else message
-
-
-def _app_for(arguments: Sequence[str]) -> typer.Typer:
-    """With one command if that is clear; with all of them for help, completion and mistakes."""
-    completes = "_RANKLENS_COMPLETE" in os.environ
-    first = next(iter(arguments), "")
-    return make_app([first]) if first in COMMANDS and not completes else make_app()

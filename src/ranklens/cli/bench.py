@@ -68,14 +68,23 @@ def bench(
     A configuration is code: retriever: "module:function" is imported and called, url is called over HTTP. Run only what you trust, or use --no-code.
     """
     if init:
-        _write_example(config or _DEFAULT, force)
+        path = config or _DEFAULT
+        if path.suffix.lower() not in (".yaml", ".yml"):
+            raise InputError(f"{path}: the example is YAML; choose a name that ends in .yaml.")
+        if path.exists() and not force:
+            raise InputError(f"{path} already exists; choose another name, or pass --force to overwrite it.")
+        write_text(EXAMPLE.read_text(encoding="utf-8"), path)
+        say_result(
+            f"{path}: an example with every key. Set data and retrievers, then run: ranklens bench {path}"
+        )
         return
     if config is None:
         raise InputError("No configuration given. Create an example with: ranklens bench --init bench.yaml")
     from ranklens.bench.config import load
     from ranklens.bench.config.execution import inputs, measure, outputs, write_outputs
     from ranklens.cli.reading import queries_in_common
-    from ranklens.guard.github import refuse_inputs
+    from ranklens.guard.comment import folded
+    from ranklens.guard.github import add_to_summary, refuse_inputs
 
     written = output_formats.format_of(format, output, Format)
     loaded = load(config)
@@ -100,13 +109,16 @@ def bench(
     write_outputs(result)
     if junit is not None:
         write_text(result.outcome.to_junit(), junit)
-    _add_to_summary(result)
+    tables = result.to_markdown()
+    if result.outcome.verdicts:
+        tables = f"{result.outcome.to_markdown()}\n\n{folded('Results', tables)}"
+    add_to_summary(tables)
     if save:
         from ranklens.bench.config.execution import records_of
         from ranklens.cli.history import keep
 
-        kept = records_of(result.scores, None, result.benchmark, digested=True)
-        keep(kept, "bench", loaded.model_dump(mode="json"))
+        records = records_of(result.scores, None, result.benchmark, digested=True)
+        keep(records, "bench", loaded.model_dump(mode="json"))
     for line in _failures(result):
         say(in_one_line(line))
     if not result.passed:
@@ -124,22 +136,3 @@ def _failures(result: BenchResult) -> Iterator[str]:
         name = str(check.rule) if check.gate == "rules" else check.gate
         yield f"gate {name} {check.status}: {check.sentence}"
         yield from (f"  {line}" for line in reasons(check))
-
-
-def _add_to_summary(result: BenchResult) -> None:
-    """The results in the summary of a GitHub job: the gates, if there are any, and the tables."""
-    from ranklens.guard.comment import folded
-    from ranklens.guard.github import add_to_summary
-
-    tables = result.to_markdown()
-    gated = result.outcome.verdicts
-    add_to_summary(f"{result.outcome.to_markdown()}\n\n{folded('Results', tables)}" if gated else tables)
-
-
-def _write_example(path: Path, force: bool) -> None:
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        raise InputError(f"{path}: the example is YAML; choose a name that ends in .yaml.")
-    if path.exists() and not force:
-        raise InputError(f"{path} already exists; choose another name, or pass --force to overwrite it.")
-    write_text(EXAMPLE.read_text(encoding="utf-8"), path)
-    say_result(f"{path}: an example with every key. Set data and retrievers, then run: ranklens bench {path}")

@@ -14,7 +14,7 @@ from ranklens.cli.reading import MatchOptions
 from ranklens.data.files import output as out
 from ranklens.errors import InputError
 from ranklens.options import Description
-from ranklens.policy import Policy
+from ranklens.policy import Policy, questions
 from ranklens.process import CheckFailed, reader_may_leave, say, say_result
 from ranklens.retrieval.asking import Asking
 from ranklens.words import counted, in_one_line
@@ -43,6 +43,15 @@ Examples:
 """
 
 
+_OF_CONFIG = (
+    "queries",
+    "cluster",
+    "measures",
+    "qrels_format",
+    "run_format",
+    "places",
+    "match",
+)  # in its own way
 _T = TypeVar("_T")
 
 
@@ -160,15 +169,17 @@ def gate(
     """
     from ranklens.data.files.collection import paths_of
     from ranklens.guard.baselines import HISTORY
-    from ranklens.guard.github import refuse_inputs
+    from ranklens.guard.github import add_to_summary, refuse_inputs
     from ranklens.guard.rules import Rule
 
     config, qrels = _only("--config", configs), _only("--qrels", judgments)
     baseline = _only("--baseline", baselines)
     if (config is None) == (qrels is None) or (qrels is None) != (not runs):
         raise InputError("Say what to check: either --config FILE, or --qrels FILE and --run FILE.")
-    if config is not None:
-        _refuse_ignored(chosen)
+    if config is not None:  # which says all this itself; what had no effect could let a gate pass
+        for name in (*questions(), *_OF_CONFIG):
+            if name in chosen:
+                raise InputError(f"{chosen[name]} has no effect with --config; set it in the configuration.")
     undecided_as = None if undecided is None else undecided.value
     asked = [Rule.parse(rule) for rule in rules or ()]
     held = _Held(asked, baseline, undecided_as, common, min_checked, update, "missing" in chosen)
@@ -179,13 +190,16 @@ def gate(
     out.check_outputs(writes, reads)
     refuse_inputs(reads)
     if config is not None:
-        found = _by_config(config, held, asking, [file for file in (output, junit) if file is not None])
+        outcome = _by_config(config, held, asking, [file for file in (output, junit) if file is not None])
     else:
         out.clear(output, junit)
-        found = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, reading)
-    if found is not None:
-        _for_ci(found, junit)
-        _tell(found, written, output, config)
+        outcome = _by_files(str(qrels), runs or [], held, policy, measures or [], queries, cluster, reading)
+    if outcome is None:  # the baseline was written
+        return
+    if junit is not None:
+        out.write_text(outcome.to_junit(), junit)
+    add_to_summary(outcome.to_markdown())
+    _tell(outcome, written, output, config)
 
 
 def _only(option: str, values: Sequence[_T] | None) -> _T | None:
@@ -195,24 +209,6 @@ def _only(option: str, values: Sequence[_T] | None) -> _T | None:
             f"{option} is given {counted(len(values), 'time')}; run ranklens gate once for each."
         )
     return values[0] if values else None
-
-
-def _refuse_ignored(chosen: Mapping[str, str]) -> None:
-    """A configuration says itself what these options say for files; one that had no effect could let a gate pass."""
-    from ranklens.policy import questions
-
-    for name in (
-        *questions(),
-        "queries",
-        "cluster",
-        "measures",
-        "qrels_format",
-        "run_format",
-        "places",
-        "match",
-    ):
-        if name in chosen:
-            raise InputError(f"{chosen[name]} has no effect with --config; set it in the configuration.")
 
 
 def _by_files(
@@ -296,12 +292,15 @@ def _with(config: Config, held: _Held) -> Config:
     from ranklens.bench.config.checks import WrongKeyError, check
     from ranklens.guard.context import share_of
 
-    said: dict[str, Any] = {"rules": (*config.gates.rules, *held.rules)}
-    said |= {"baseline": held.baseline} if held.baseline is not None else {}
-    said |= {"undecided": held.undecided} if held.undecided is not None else {}
-    said |= {"common": True} if held.common else {}
-    said |= {"min_checked": share_of(held.min_checked)} if held.min_checked is not None else {}
-    changed = config.model_copy(update={"gates": config.gates.model_copy(update=said)})
+    optional = {
+        "baseline": held.baseline,
+        "undecided": held.undecided,
+        "common": held.common or None,
+        "min_checked": None if held.min_checked is None else share_of(held.min_checked),
+    }
+    gates: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
+    gates["rules"] = (*config.gates.rules, *held.rules)
+    changed = config.model_copy(update={"gates": config.gates.model_copy(update=gates)})
     try:
         check(changed)
     except WrongKeyError as error:
@@ -322,40 +321,20 @@ def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | N
     if out.is_stream(path):
         raise InputError(f"--update writes a file that is committed, and {path} is none.")
     out.check_output(path)
-    lines = [line for name, record in records.items() for line in _means(name, record, _before(path, name))]
+    lines = []
+    for name, record in records.items():
+        try:
+            before = Baseline.read(path).of(name)
+        except InputError:  # the file is new, or has no such system
+            before = None
+        for measure in record.measures:
+            old = f"{before.mean(measure):.4f} → " if before is not None and measure in before.values else ""
+            lines.append(f"  {measure} of {name}: {old}{record.mean(measure):.4f}")
     Baseline(records).write(path)
     number = max(len(record.queries) for record in records.values())
     say_result(in_one_line(f"{path}: a baseline of {counted(number, 'query')}; commit it."))
     for line in lines:
-        say_result(f"  {in_one_line(line)}")
-
-
-def _before(path: Path, system: str) -> Record | None:
-    """What the file said until now, as far as it can be read."""
-    from ranklens.guard.baselines import Baseline
-
-    try:
-        return Baseline.read(path).of(system)
-    except InputError:
-        return None
-
-
-def _means(name: str, record: Record, before: Record | None) -> list[str]:
-    told = []
-    for measure in record.measures:
-        known = before is not None and measure in before.values
-        old = f"{before.mean(measure):.4f} → " if known and before is not None else ""
-        told.append(f"{measure} of {name}: {old}{record.mean(measure):.4f}")
-    return told
-
-
-def _for_ci(outcome: Outcome, junit: Path | None) -> None:
-    """What CI services show beside the log."""
-    from ranklens.guard.github import add_to_summary
-
-    if junit is not None:
-        out.write_text(outcome.to_junit(), junit)
-    add_to_summary(outcome.to_markdown())
+        say_result(in_one_line(line))
 
 
 def _tell(outcome: Outcome, format: Format, output: Path | None, config: Path | None) -> None:  # noqa: A002

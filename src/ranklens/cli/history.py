@@ -39,7 +39,8 @@ Examples:
 
   ranklens history export history.parquet
 """
-_SHOWN = 20  # queries
+# Of an entry, in the rows of the list.
+_IN_LIST = ("id", "at", "system", "kind", "commit", "dirty", "label", "judgments")
 
 Store = Annotated[
     Path | None,
@@ -99,15 +100,20 @@ def add(
     from ranklens.cli.reading import queries_in_common
     from ranklens.scores.evaluation import evaluate
 
-    when = None if at is None else _time(at)
+    try:
+        when = None if at is None else datetime.fromisoformat(at)
+    except ValueError:
+        raise InputError(f"--at {at}: not a date; write 2026-05-01 or 2026-05-01T12:30.") from None
+    if when is not None and when.tzinfo is None:
+        when = when.replace(tzinfo=timezone.utc)
     data = reading.open(qrels, runs)
     with queries_in_common():
-        found = {
+        scores = {
             name: evaluate(data.qrels, run, measures, policy, match=reading.matching)
             for name, run in data.with_logs().runs.items()
         }
     config = {"qrels": qrels, "runs": list(runs), "measures": list(measures)}
-    keep(found, "add", config, label=label, at=when, store=store)
+    keep(scores, "add", config, label=label, at=None if when is None else when.timestamp(), store=store)
 
 
 def list_entries(
@@ -127,8 +133,15 @@ def list_entries(
         written,
         output,
         shown=Printout([_table(entries)]),
-        rows=lambda: _frame([_row(entry) for entry in entries]),
-        content=lambda: [_told(entry) for entry in entries],
+        rows=lambda: _frame(
+            [
+                {name: content[name] for name in _IN_LIST}
+                | {name: one.mean for name, one in entry.measures.items()}
+                for entry in entries
+                for content in [_content(entry)]
+            ]
+        ),
+        content=lambda: [_content(entry) for entry in entries],
     )
 
 
@@ -143,19 +156,32 @@ def show(
 ) -> None:
     """Show an entry: means with intervals, where it comes from, and the values per query."""
     from ranklens.scores.history.store import History
-    from ranklens.tables.table import Printout
+    from ranklens.tables.table import Printout, Table
 
     written = _format(format, output)
     history = History(store)
     entry = history.find(ref)
     record = history.record(entry)
-    values = {name: found.tolist() for name, found in record.values.items()}
+    queries = list(record.queries)
+    values = {name: by_query.tolist() for name, by_query in record.values.items()}
+    if per_query:
+        rows = [
+            [query, *(f"{value:.4f}" for value in row)]
+            for query, *row in zip(queries, *values.values(), strict=True)
+        ]
+        shown = Printout([Table(["query", *record.measures], rows)])
+    else:
+        shown = _details(entry, len(queries))
+    means = [
+        {"measure": name, "mean": one.mean, "low": one.low, "high": one.high}
+        for name, one in entry.measures.items()
+    ]
     output_formats.write(
         written,
         output,
-        shown=Printout([_by_query(record)]) if per_query else _details(entry, len(record.queries)),
-        rows=lambda: _frame({"query": list(record.queries), **values} if per_query else _measures(entry)),
-        content=lambda: {**_told(entry), "queries": list(record.queries), "values": values},
+        shown=shown,
+        rows=lambda: _frame({"query": queries, **values} if per_query else means),
+        content=lambda: {**_content(entry), "queries": queries, "values": values},
     )
 
 
@@ -186,20 +212,20 @@ def trend(
 
     written = _format(format, output)
     out.check_outputs([plot, output], [History(store).path])
-    found = History(store).trend(measure, system=system, last=last, reference=reference)
+    trend = History(store).trend(measure, system=system, last=last, reference=reference)
     if plot is not None:
         from ranklens.report.charts.style import save
 
-        save(found.chart(), plot)
+        save(trend.chart(), plot)
     output_formats.write(
         written,
         output,
-        shown=found.printout(),
-        rows=found.to_frame,
+        shown=trend.printout(),
+        rows=trend.to_frame,
         content=lambda: {
-            "measure": str(found.measure),
-            "alpha": found.alpha,
-            "entries": found.to_frame().to_dicts(),
+            "measure": str(trend.measure),
+            "alpha": trend.alpha,
+            "entries": trend.to_frame().to_dicts(),
         },
     )
 
@@ -245,14 +271,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 
-def _time(text: str) -> float:
-    try:
-        given = datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError(f"--at {text}: not a date; write 2026-05-01 or 2026-05-01T12:30.") from None
-    return (given if given.tzinfo is not None else given.replace(tzinfo=timezone.utc)).timestamp()
-
-
 def _date(at: float) -> str:
     return datetime.fromtimestamp(at, tz=timezone.utc).strftime("%Y-%m-%d %H:%M")
 
@@ -296,19 +314,18 @@ def _details(entry: Entry, queries: int) -> Printout:
         f"policy: {policy}",
         f"versions: {versions}",
     ]
-    if entry.config:
-        lines.append(f"configuration: {_configured(entry.config)}")
+    if entry.config:  # in a line; JSON has all of it
+        said = [
+            f"{key} {_short(value)}"
+            for key, value in entry.config.items()
+            if value not in (None, False, [], {})
+        ]
+        lines.append(f"configuration: {', '.join(said)}")
     if entry.latency:
         times = ", ".join(f"{name} {1000 * seconds:,.1f} ms" for name, seconds in entry.latency.items())
         lines.append(f"latency: {times}; {counted(entry.failed or 0, 'failed call')}")
     table = Table(["measure", "mean", "95% interval"], rows, title=entry.name)
     return Printout([table, Lines("Where it comes from", lines)])
-
-
-def _configured(config: Mapping[str, object]) -> str:
-    """What was set, in a line; JSON has all of it."""
-    said = [f"{key} {_short(value)}" for key, value in config.items() if value not in (None, False, [], {})]
-    return ", ".join(said)
 
 
 def _short(value: object) -> str:
@@ -317,35 +334,10 @@ def _short(value: object) -> str:
     return "{…}" if isinstance(value, dict) else str(value)
 
 
-def _by_query(record: Record) -> Table:
-    from ranklens.tables.table import Table
-
-    rows = [
-        [query, *(f"{values[number]:.4f}" for values in record.values.values())]
-        for number, query in enumerate(record.queries)
-    ]
-    return Table(["query", *record.measures], rows)
-
-
-def _told(entry: Entry) -> dict[str, object]:
+def _content(entry: Entry) -> dict[str, object]:
     from dataclasses import asdict
 
     return {**asdict(entry), "at": datetime.fromtimestamp(entry.at, tz=timezone.utc).isoformat()}
-
-
-def _row(entry: Entry) -> dict[str, object]:
-    """One row of the list, with all digits."""
-    known = ("id", "at", "system", "kind", "commit", "dirty", "label", "judgments")
-    return {name: _told(entry)[name] for name in known} | {
-        name: one.mean for name, one in entry.measures.items()
-    }
-
-
-def _measures(entry: Entry) -> list[dict[str, object]]:
-    return [
-        {"measure": name, "mean": one.mean, "low": one.low, "high": one.high}
-        for name, one in entry.measures.items()
-    ]
 
 
 def _frame(rows: list[dict[str, Any]] | dict[str, list[Any]]) -> pl.DataFrame:

@@ -49,25 +49,9 @@ def asked(known: type[Enum]) -> Description:
     )
 
 
-_SUFFIXES = {
-    ".json": "json",
-    **TABLES,
-    ".md": "markdown",
-    ".tex": "latex",
-    ".html": "html",
-}
-_OF_OTHERS = (
-    ".arrow",
-    ".docx",
-    ".feather",
-    ".ipc",
-    ".ods",
-    ".pdf",
-    ".xls",
-    ".xlsx",
-    ".xml",
-    *PACKINGS,
-)  # never plain text for a person
+_SUFFIXES = {".json": "json", **TABLES, ".md": "markdown", ".tex": "latex", ".html": "html"}
+_OFFICE = (".arrow", ".docx", ".feather", ".ipc", ".ods", ".pdf", ".xls", ".xlsx", ".xml")
+_OF_OTHERS = (*_OFFICE, *PACKINGS)  # never plain text for a person
 
 
 def format_of(asked: Known | None, output: Path | None, known: type[Known]) -> Known:
@@ -123,15 +107,20 @@ def write(
     elif written.value == "json":
         out.write_text(json.dumps(content(), ensure_ascii=False, indent=2, default=_date) + "\n", output)
     elif written.value == "jsonl":
-        found = rows()
-        lines = found if isinstance(found, list) else found.iter_rows(named=True)
-        out.write_text(
-            "".join(json.dumps(row, ensure_ascii=False, default=_date) + "\n" for row in lines), output
-        )
+        table = rows()
+        lines = table if isinstance(table, list) else table.iter_rows(named=True)
+        text = "".join(json.dumps(row, ensure_ascii=False, default=_date) + "\n" for row in lines)
+        out.write_text(text, output)
     elif written.value == "parquet":
         out.write_whole(Path("-") if output is None else output, _frame(rows()).write_parquet)
     else:
-        frame = _guarded(_frame(rows())) if guarded else _frame(rows())
+        frame = _frame(rows())
+        if guarded:
+            import polars as pl
+
+            from ranklens.tables.table import no_formula
+
+            frame = frame.with_columns(pl.col(pl.String).map_elements(no_formula, pl.String))
         out.write_text(frame.write_csv(separator="," if written.value == "csv" else "\t"), output)
 
 
@@ -139,15 +128,6 @@ def _frame(rows: Rows) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame(rows, infer_schema_length=None) if isinstance(rows, list) else rows
-
-
-def _guarded(table: pl.DataFrame) -> pl.DataFrame:
-    """Text that no spreadsheet takes for a formula."""
-    import polars as pl
-
-    from ranklens.tables.table import no_formula
-
-    return table.with_columns(pl.col(pl.String).map_elements(no_formula, pl.String))
 
 
 def _date(value: datetime) -> str:

@@ -49,13 +49,23 @@ def adapt(retriever: object, *, k: int = 10, batch_size: int | None = None) -> C
     >>> adapt(lambda text, k: [f"d{i}" for i in range(k)], k=3).call("why?")
     ['d0', 'd1', 'd2']
     """
-    _refuse_what_is_no_retriever(retriever)
     function = _function(retriever, batch_size)
-    parameters = _parameters(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions have none
+        signature = None
+    parameters = [] if signature is None else list(signature.parameters.values())
     size = _batch(function, parameters, batch_size)
-    text_name, k_name, by_position = _text_name(function, parameters), _k_name(parameters), False
-    if k_name is None:
-        by_position = _has_second_required(parameters)
+    text_name = _text_name(function, parameters)
+    # A first parameter that can be given by position takes the text, whatever its name.
+    nameable = {
+        p.name
+        for place, p in enumerate(parameters)
+        if p.kind is p.KEYWORD_ONLY or (place > 0 and p.kind is p.POSITIONAL_OR_KEYWORD)
+    }
+    k_name = next((name for name in K_NAMES if name in nameable), None)
+    positional = [p for p in parameters if p.kind in _POSITIONAL]
+    by_position = k_name is None and len(positional) > 1 and positional[1].default is inspect.Parameter.empty
 
     def arguments(text: object) -> tuple[tuple[object, ...], dict[str, object]]:
         named: dict[str, object] = {} if k_name is None else {k_name: k}
@@ -67,25 +77,31 @@ def adapt(retriever: object, *, k: int = 10, batch_size: int | None = None) -> C
         positional, named = arguments(text)
         return function(*positional, **named)
 
-    _refuse_what_does_not_fit(function, *arguments("text"))
-    return Caller(call, _is_async(function), size, k_name is not None or by_position)
-
-
-def _refuse_what_is_no_retriever(retriever: object) -> None:
-    if inspect.isclass(retriever):
-        raise InputError(
-            f"The retriever is the class {retriever.__name__}; pass an instance of it, or a function."
-        )
-    known = any(hasattr(retriever, name) for name in (*_DECIDING, *_OTHERS))
-    if not callable(retriever) and not known:
-        hint = " For existing rankings, call compare with {name: run}." if isinstance(retriever, dict) else ""
-        raise InputError(
-            f"The retriever is {words.kind(retriever)}, which cannot be called; pass a function that takes a text and returns a list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
-        )
+    if signature is not None:
+        values, named = arguments("text")
+        try:
+            signature.bind(*values, **named)
+        except TypeError as error:
+            shown = ", ".join([*map(str, values), *(f"{name}={value}" for name, value in named.items())])
+            raise InputError(
+                f"The retriever {_name(function)}{signature} cannot be called with ({shown}): {error}. Wrap it in a function: lambda text: …"
+            ) from None
+    inner = getattr(function, "__call__", None)  # noqa: B004  of an object whose __call__ is async
+    is_async = any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (function, inner))
+    return Caller(call, is_async, size, k_name is not None or by_position)
 
 
 def _function(retriever: object, batch_size: int | None) -> Callable[..., object]:
     """What to call: the method that retrievers of libraries have, else the object itself."""
+    if inspect.isclass(retriever):
+        raise InputError(
+            f"The retriever is the class {retriever.__name__}; pass an instance of it, or a function."
+        )
+    if not callable(retriever) and not any(hasattr(retriever, name) for name in (*_DECIDING, *_OTHERS)):
+        hint = " For existing rankings, call compare with {name: run}." if isinstance(retriever, dict) else ""
+        raise InputError(
+            f"The retriever is {words.kind(retriever)}, which cannot be called; pass a function that takes a text and returns a list of ids, or an object with .invoke, .retrieve, .run or .search.{hint}"
+        )
     if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
         return retriever
     if batch_size is not None:
@@ -107,29 +123,6 @@ def _function(retriever: object, batch_size: int | None) -> Callable[..., object
     return method
 
 
-def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
-    try:
-        return list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some built-in functions have no signature
-        return []
-
-
-def _refuse_what_does_not_fit(
-    function: Callable[..., object], positional: tuple[object, ...], named: dict[str, object]
-) -> None:
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(*positional, **named)
-    except TypeError as error:
-        shown = ", ".join([*map(str, positional), *(f"{name}={value}" for name, value in named.items())])
-        raise InputError(
-            f"The retriever {_name(function)}{signature} cannot be called with ({shown}): {error}. Wrap it in a function: lambda text: …"
-        ) from None
-
-
 def _name(function: Callable[..., object]) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
@@ -146,43 +139,26 @@ def _text_name(function: Callable[..., object], parameters: list[inspect.Paramet
     positional = [p for p in parameters if p.kind in (*_POSITIONAL, p.VAR_POSITIONAL)]
     if not parameters or (positional and not haystack):
         return None
-    found = None if haystack else next((name for name in TEXT_NAMES if name in names), None)
-    if found is None:
+    text_name = None if haystack else next((name for name in TEXT_NAMES if name in names), None)
+    if text_name is None:
         raise InputError(
             f"{_name(function)}({', '.join(names)}) has no parameter for the query text that RankLens recognises; wrap it in a function: lambda text: …"
         )
-    return found
-
-
-def _k_name(parameters: list[inspect.Parameter]) -> str | None:
-    names = {p.name for p in parameters[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    names |= {p.name for p in parameters[:1] if p.kind is p.KEYWORD_ONLY}
-    return next((name for name in K_NAMES if name in names), None)
-
-
-def _has_second_required(parameters: list[inspect.Parameter]) -> bool:
-    positional = [p for p in parameters if p.kind in _POSITIONAL]
-    return len(positional) > 1 and positional[1].default is inspect.Parameter.empty
+    return text_name
 
 
 def _batch(
     function: Callable[..., object], parameters: list[inspect.Parameter], batch_size: int | None
 ) -> int | None:
     annotation = parameters[0].annotation if parameters else inspect.Parameter.empty
-    takes_one = annotation in (str, "str")
     if batch_size is None:
         return _BATCH_SIZE if _TEXTS.search(str(annotation)) else None
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise InputError(f"batch_size={batch_size!r} is not allowed; it is a whole number from 1, or None.")
-    if takes_one:
+    if annotation in (str, "str"):
         name = getattr(function, "__name__", "The retriever")
         raise InputError(
             f"batch_size={batch_size} is given, but {name} takes a single text ({parameters[0].name}: str); "
             "leave batch_size out, or make it take a list of texts."
         )
     return batch_size
-
-
-def _is_async(function: Callable[..., object]) -> bool:
-    inner = getattr(function, "__call__", None)  # noqa: B004  of an object whose __call__ is async
-    return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in (function, inner))

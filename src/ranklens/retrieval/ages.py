@@ -19,9 +19,9 @@ def in_seconds(age: Any) -> float:
     >>> in_seconds("7d"), in_seconds(90)
     (604800.0, 90.0)
     """
-    found = re.fullmatch(r"\s*([\d.]+)\s*([smhdw]?)\s*", str(age).lower())
+    parts = re.fullmatch(r"\s*([\d.]+)\s*([smhdw]?)\s*", str(age).lower())
     try:
-        seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else -1.0
+        seconds = float(parts[1]) * _UNITS[parts[2] or "s"] if parts else -1.0
     except ValueError:
         seconds = -1.0
     if isinstance(age, bool) or not 0 <= seconds < math.inf:

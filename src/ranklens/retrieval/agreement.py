@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -55,21 +55,21 @@ class Agreement(Shown):
 
     def pair(self, a: str, b: str) -> PairAgreement:
         """Two retrievers, in either order."""
-        for found in self.pairs:
-            if {found.a, found.b} == {a, b}:
-                return found
-        known = dict.fromkeys(name for pair in self.pairs for name in (pair.a, pair.b))
-        unknown = next((name for name in (a, b) if name not in known), None)
+        for pair in self.pairs:
+            if {pair.a, pair.b} == {a, b}:
+                return pair
+        names = dict.fromkeys(name for pair in self.pairs for name in (pair.a, pair.b))
+        unknown = next((name for name in (a, b) if name not in names), None)
         if unknown is None:
             raise InputError(f"A retriever agrees with itself: name two, not {a!r} twice.")
-        raise InputError(f"There is no retriever {unknown!r}: {nearest(unknown, known)}")
+        raise InputError(f"There is no retriever {unknown!r}: {nearest(unknown, names)}")
 
     def table(self) -> Table:
         """One row per pair."""
-        rows = [
-            [f"{pair.a} and {pair.b}", f"{pair.n:,}", *_numbers(pair)]
-            for pair in sorted(self.pairs, key=lambda pair: pair.mean_rbo)
-        ]
+        rows = []
+        for pair in sorted(self.pairs, key=lambda pair: pair.mean_rbo):
+            numbers = [f"{pair.mean_overlap:.4f}", f"{pair.mean_rbo:.4f}", f"{pair.same_first:,}"]
+            rows.append([f"{pair.a} and {pair.b}", f"{pair.n:,}", *(numbers if pair.n else ["–"] * 3)])
         note = f"Over the queries that both answered; RBO with p={self.p:g}. Agreement says nothing about quality: both may be wrong."
         return Table(["pair", "queries", f"overlap@{self.k}", "RBO", "same first"], rows, note=note)
 
@@ -88,35 +88,17 @@ class Agreement(Shown):
 
 def agreement(results: Mapping[str, RetrieverRun], k: int, p: float) -> Agreement:
     """Every pair of retrievers."""
-    return Agreement(tuple(_pair(one, other, k, p) for one, other in combinations(results.values(), 2)), k, p)
-
-
-def _pair(one: RetrieverRun, other: RetrieverRun, k: int, p: float) -> PairAgreement:
-    overlap, biased, same = {}, {}, 0
-    for query, first, second in _both(one, other, k):
-        overlap[query] = _shared(first, second)
-        biased[query] = rbo(first, second, p).ext if first and second else overlap[query]
-        same += first[:1] == second[:1]
-    return PairAgreement(one.name, other.name, overlap, biased, same)
-
-
-def _both(one: RetrieverRun, other: RetrieverRun, k: int) -> Iterator[tuple[str, list[str], list[str]]]:
-    """The queries that both answered, with what each returned first."""
-    for query, docs in one.run.items():
-        if query in other.run:
-            yield query, list(dict.fromkeys(docs))[:k], list(dict.fromkeys(other.run[query]))[:k]
-
-
-def _shared(first: Sequence[str], second: Sequence[str]) -> float:
-    """The share of the longer list that the other has, too."""
-    longest = max(len(first), len(second))
-    return len({*first} & {*second}) / longest if longest else 1.0
-
-
-def _numbers(pair: PairAgreement) -> list[str]:
-    if not pair.n:
-        return ["–", "–", "–"]
-    return [f"{pair.mean_overlap:.4f}", f"{pair.mean_rbo:.4f}", f"{pair.same_first:,}"]
+    pairs = []
+    for one, other in combinations(results.values(), 2):
+        overlap, biased, same = {}, {}, 0
+        for query in (query for query in one.run if query in other.run):
+            first, second = (list(dict.fromkeys(run[query]))[:k] for run in (one.run, other.run))
+            longest = max(len(first), len(second))
+            overlap[query] = len({*first} & {*second}) / longest if longest else 1.0
+            biased[query] = rbo(first, second, p).ext if first and second else overlap[query]
+            same += first[:1] == second[:1]
+        pairs.append(PairAgreement(one.name, other.name, overlap, biased, same))
+    return Agreement(tuple(pairs), k, p)
 
 
 def _mean(values: Mapping[str, float]) -> float:

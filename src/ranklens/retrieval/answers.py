@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from types import NoneType
@@ -14,6 +14,7 @@ from ranklens.data.matching.rules import ById, Matching
 from ranklens.data.readers.rankings import Further, Rankings, listed
 from ranklens.errors import InputError
 from ranklens.retrieval import ages
+from ranklens.words import counted, plural
 
 Status = Literal["ok", "empty", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -49,67 +50,38 @@ class Answer:
 
     def to_record(self) -> dict[str, Any]:
         """As a JSON object, without defaults."""
-        record = {name: getattr(self, name) for name in _RECORDED}
         return {
-            name: value for name, value in record.items() if value != _DEFAULTS.get(name) or name == "ids"
+            name: getattr(self, name)
+            for name, default in _RECORDED.items()
+            if name == "ids" or getattr(self, name) != default
         }
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Answer:
         """What :meth:`to_record` wrote; anything else is an :class:`InputError`."""
-        known = {name: record[name] for name in _RECORDED if name in record}
-        ids, scores = known.get("ids"), known.get("scores")
+        values = {name: record[name] for name in _RECORDED if name in record}
+        ids, scores = values.get("ids"), values.get("scores")
+        amounts = [values[name] for name in _AMOUNTS if values.get(name) is not None]
         if (
-            known.get("status") not in STATUSES
-            or not isinstance(known.get("query"), str)
-            or not all(_is_amount(known.get(name)) for name in _NUMBERS)
+            values.get("status") not in STATUSES
+            or not isinstance(values.get("query"), str)
+            or any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in amounts)
+            or not all(0 <= one < math.inf for one in amounts)
             or not _holds(ids, str)
             or not (scores is None or (_holds(scores, (int, float, NoneType)) and len(scores) == len(ids)))
         ):
             raise InputError("not an answer")
-        known["ids"], known["scores"] = tuple(ids), None if scores is None else tuple(scores)
-        return cls(**known, stored=True)
-
-
-def _is_amount(value: Any) -> bool:
-    """A finite number from 0, or None."""
-    return value is None or (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
-    )
+        values["ids"], values["scores"] = tuple(ids), None if scores is None else tuple(scores)
+        return cls(**values, stored=True)
 
 
 def _holds(value: Any, types: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and all(isinstance(item, types) for item in value)
 
 
-_RECORDED = (
-    "query",
-    "status",
-    "ids",
-    "scores",
-    "seconds",
-    "attempts",
-    "cut",
-    "error",
-    "traceback",
-    "timed_out",
-    "at",
-    "tokens",
-    "cost",
-)
-_NUMBERS = ("seconds", "at", "tokens", "cost")
-_DEFAULTS: dict[str, Any] = {
-    "scores": None,
-    "seconds": None,
-    "attempts": 1,
-    "cut": False,
-    "error": None,
-    "traceback": None,
-    "timed_out": False,
-    "at": None,
-    "tokens": None,
-    "cost": None,
-}
+# Each field of an answer that is stored, with its default.
+_RECORDED = {one.name: one.default for one in fields(Answer) if one.name != "stored"}
+_AMOUNTS = ("seconds", "at", "tokens", "cost")  # finite numbers from 0
 
 
 @dataclass(frozen=True)
@@ -175,13 +147,14 @@ class RetrieverRun:
         If matching turns two results into the same judged document, the first one stays. An id that the retriever itself returned
         twice is left for :func:`ranklens.judge`, which drops, counts and reports it.
         """
-        found = {
-            query: _first_of_each(answer.ids, self._matches(answer))
-            for query, answer in self.answers.items()
-            if answer.status != "failed"
-        }
-        further = {query: others for query, matches in found.items() if (others := listed(matches)[1])}
-        rankings = {query: [names[0] for names in matches] for query, matches in found.items()}
+        matched: dict[str, list[Sequence[str]]] = {}
+        for query, answer in self.answers.items():
+            if answer.status != "failed":
+                first: dict[str, str] = {}  # by judged id: the result that was matched to it before any other
+                pairs = zip(answer.ids, self._matches(answer), strict=True)
+                matched[query] = [names for doc, names in pairs if first.setdefault(names[0], doc) == doc]
+        further = {query: others for query, matches in matched.items() if (others := listed(matches)[1])}
+        rankings = {query: [names[0] for names in matches] for query, matches in matched.items()}
         return Ranked(rankings, self.errors, further)
 
     def _matches(self, answer: Answer) -> list[Sequence[str]]:
@@ -200,8 +173,8 @@ class RetrieverRun:
     @cached_property
     def status(self) -> dict[str, int]:
         """How many queries are ok, empty and failed."""
-        found = [answer.status for answer in self.answers.values()]
-        return {status: found.count(status) for status in STATUSES}
+        statuses = [answer.status for answer in self.answers.values()]
+        return {status: statuses.count(status) for status in STATUSES}
 
     @property
     def failures(self) -> list[Answer]:
@@ -248,77 +221,50 @@ class RetrieverRun:
 
     def scored(self) -> dict[str, dict[str, float]]:
         """The rankings with falling scores: the retriever's own if they fall, else made-up ones."""
-        own = {query: self._scores(self.answers[query]) for query in self.run}
-        if all(_fall(list(scores.values())) for scores in own.values()):
-            return own  # type: ignore[return-value]
+        own: dict[str, dict[str, Any]] = {}
+        falling = True
+        for query in self.run:
+            answer, first = self.answers[query], own.setdefault(query, {})
+            for names, score in zip_longest(self._matches(answer), answer.scores or ()):
+                first.setdefault(names[0], score)
+            falling &= None not in first.values() and all(a > b for a, b in pairwise(first.values()))
+        if falling:
+            return own
         return {
             query: {doc: float(-rank) for rank, doc in enumerate(scores, 1)} for query, scores in own.items()
         }
 
-    def _scores(self, answer: Answer) -> dict[str, float | None]:
-        """The first score of each judged id."""
-        found: dict[str, float | None] = {}
-        for names, score in zip_longest(self._matches(answer), answer.scores or ()):
-            found.setdefault(names[0], score)
-        return found
-
     def remarks(self) -> list[str]:
         """What a reader of the numbers should know."""
-        found = [self._from_store()] if self.stored else []
+        remarks = []
+        if self.stored:
+            age = "" if self.oldest is None else f", the oldest {ages.in_words(self.oldest)}"
+            remarks.append(f"{counted(self.stored, 'answer')} from the store{age}")
         cut = sum(answer.cut for answer in self.answers.values())
         if cut:
-            found.append(f"more than {self.k} results cut in {counted(cut, 'query', 'queries')}")
+            remarks.append(f"more than {self.k} results cut in {counted(cut, 'query', 'queries')}")
         longest = max((len(answer.ids) for answer in self.answers.values()), default=0)
         if not self.told_k and 0 < longest < self.k:
-            found.append(f"never more than {counted(longest, 'result')} (it was not told k={self.k})")
+            remarks.append(f"never more than {counted(longest, 'result')} (it was not told k={self.k})")
         merged = sum(len(self.answers[query].ids) - len(docs) for query, docs in self.run.items())
         if merged:
-            found.append(
-                counted(
-                    merged,
-                    "result dropped (document already found)",
-                    "results dropped (documents already found)",
-                )
-            )
+            again = plural(merged, "document")
+            remarks.append(f"{counted(merged, 'result')} dropped ({again} already found)")
         late = sum(answer.timed_out for answer in self.answers.values())
         if late:
-            found.append(f"{counted(late, 'call')} timed out; latency includes the time waited")
+            remarks.append(f"{counted(late, 'call')} timed out; latency includes the time waited")
         failures = self.failures
         if failures:
-            found.append(
+            remarks.append(
                 f"first failure: {failures[0].query!r}, {str(failures[0].error).splitlines()[0].rstrip('.'):.100}"
             )
-        return found
-
-    def _from_store(self) -> str:
-        age = "" if self.oldest is None else f", the oldest {ages.in_words(self.oldest)}"
-        return f"{counted(self.stored, 'answer')} from the store{age}"
+        return remarks
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {status}" for status, number in self.status.items() if number)
         return f"RetrieverRun({self.name!r}, k={self.k}: {counts or 'nothing asked'})"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "query", "queries"), counted(2000, "answer")
-    ('1 query', '2,000 answers')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def _total(amounts: Iterable[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return math.fsum(known) if known else None
-
-
-def _first_of_each(ids: Sequence[str], matches: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """What results stand for, without those that another result had before; a result that comes twice stays."""
-    by: dict[str, str] = {}
-    return [names for doc, names in zip(ids, matches, strict=True) if by.setdefault(names[0], doc) == doc]
-
-
-def _fall(scores: Sequence[float | None]) -> bool:
-    """Whether there is a score everywhere, each lower than the one before it."""
-    return None not in scores and all(a > b for a, b in pairwise(scores))  # type: ignore[operator]
+    reported = [amount for amount in amounts if amount is not None]
+    return math.fsum(reported) if reported else None

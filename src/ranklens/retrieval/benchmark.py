@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest, warn
 from ranklens.metrics import parse_many
-from ranklens.retrieval.answers import STATUSES, RetrieverRun, counted
+from ranklens.retrieval.answers import STATUSES, RetrieverRun
 from ranklens.retrieval.asking import AskArguments, AskOptions, whole
 from ranklens.retrieval.judged_queries import JudgedQueries, read_judged_queries
 from ranklens.retrieval.session import Session
 from ranklens.retrieval.store import Store
+from ranklens.tables.table import Shown, Table
+from ranklens.words import counted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
     from ranklens.retrieval.agreement import Agreement
     from ranklens.retrieval.scores import RetrieverScores
     from ranklens.scores import Scores
-    from ranklens.tables.table import Table
 
 Failed = Literal["zero", "skip"]
+_TIMES = ("p50", "p90", "p95", "p99", "mean")
 
 
-class Benchmark:
+class Benchmark(Shown):
     """Queries with judgments, and the answers of retrievers.
 
     ``queries`` are ``{id: text}``, a list of dicts, a table, or the path of a file or a BEIR folder (which includes judgments and
@@ -194,18 +196,16 @@ class Benchmark:
         self._refuse_unjudged()
         for caution in self.cautions(measures):
             warn(caution)
-        found = RetrieverScores(
-            {
-                name: self._known(
-                    result,
-                    evaluate(result.match.judgments(self._judged.qrels), result.run, measures, **options),
-                )
-                for name, result in self._finished().items()
-            }
-        )
+        by_retriever = RetrieverScores()
+        for name, result in self._finished().items():
+            scores = evaluate(result.match.judgments(self._judged.qrels), result.run, measures, **options)
+            if scores.sources is not None:
+                sources = dataclasses.replace(scores.sources, texts=self._judged.texts, failed=result.errors)
+                scores = dataclasses.replace(scores, sources=sources)
+            by_retriever[name] = scores
         if save:
-            self._save(found, save)
-        return found
+            self._save(by_retriever, save)
+        return by_retriever
 
     def _save(self, scores: Mapping[str, Scores], label: bool | str) -> None:
         from ranklens.scores.history import saving
@@ -220,13 +220,6 @@ class Benchmark:
             for name, run in self.results.items()
         }
         saving.save(records, label, "bench", {"retrievers": asked})
-
-    def _known(self, result: RetrieverRun, scores: Scores) -> Scores:
-        """Scores that know questions and errors, too."""
-        if scores.sources is None:
-            return scores
-        known = dataclasses.replace(scores.sources, texts=self._judged.texts, failed=result.errors)
-        return dataclasses.replace(scores, sources=known)
 
     def compare(
         self,
@@ -324,7 +317,8 @@ class Benchmark:
             raise InputError(
                 f"{path} exists, and may hold grades already; choose another name, or delete it."
             )
-        rows = sheets.rows(self._finished(), self._judged.texts, self._corpus(corpus), whole("k", k))
+        corpus = self.corpus if corpus is None else corpus
+        rows = sheets.rows(self._finished(), self._judged.texts, corpus, whole("k", k))
         write_text(write(rows), Path(path))
         return Path(path)
 
@@ -334,14 +328,10 @@ class Benchmark:
         from ranklens.retrieval import sheets
 
         note = f"The first {k} results of {counted(len(self._finished()), 'retriever')}. Marked: found by all of them."
-        content = sheets.page(
-            self._finished(), self._judged.texts, self._corpus(corpus), whole("k", k), note=note
-        )
+        corpus = self.corpus if corpus is None else corpus
+        content = sheets.page(self._finished(), self._judged.texts, corpus, whole("k", k), note=note)
         write_text(content, Path(path))
         return Path(path)
-
-    def _corpus(self, given: object) -> object:
-        return self.corpus if given is None else given
 
     def save_runs(self, folder: str | Path, *, suffix: str = ".txt") -> dict[str, Path]:
         """Write the results of each retriever as a run file: TREC's format, or that of another ``suffix`` (.jsonl, .csv, .parquet)."""
@@ -364,20 +354,18 @@ class Benchmark:
 
     def table(self) -> Table:
         """Status and latency of every retriever, and the sums of tokens and cost where retrievers tell them."""
-        from ranklens.tables.table import Table
-
-        times = [f"{name} ms" for name in ("p50", "p90", "p95", "p99", "mean")]
-        # What no retriever tells has no column.
-        spent = list(_spent_by_all(self.results))
+        spent = _spent_by_all(self.results)  # what no retriever reports has no column
+        times = [f"{name} ms" for name in _TIMES]
         header = ["retriever", "k", "queries", *STATUSES, *times, "per second", *spent]
-        rows = [[*_row(result), *_spent(result, spent)] for result in self.results.values()]
+        rows = []
+        for name, one in self.results.items():
+            counts = [f"{len(one.answers):,}", *(f"{one.status[status]:,}" for status in STATUSES)]
+            seconds = [getattr(one.latency, time, None) for time in _TIMES]
+            times = ["–" if number is None else f"{1000 * number:,.1f}" for number in seconds]
+            rate = "–" if one.throughput is None else f"{one.throughput:,.1f}"
+            sums = [f"{by_name[name]:,.6g}" if name in by_name else "–" for by_name in spent.values()]
+            rows.append([name, str(one.k), *counts, *times, rate, *sums])
         return Table(header, rows, note=self._note())
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table().to_html()
 
     def __repr__(self) -> str:
         return f"Benchmark({len(self._judged.texts)} queries; {', '.join(self.results) or 'no retriever has run'})"
@@ -415,27 +403,22 @@ class Benchmark:
 
     def _fields_with(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """The fields of the queries, if ``name`` is among them; BEIR has its own under ``metadata``."""
-        known = {key for row in self._judged.fields.values() for key in (*row, *(row.get("metadata") or {}))}
-        if name not in known:
+        names = {key for row in self._judged.fields.values() for key in (*row, *(row.get("metadata") or {}))}
+        if name not in names:
             raise InputError(
-                f"by={name!r}: no query has such a field: {nearest(name, sorted(known))}"
+                f"by={name!r}: no query has such a field: {nearest(name, sorted(names))}"
                 "Set it with add_query(…, " + f"{name}=…), or as a column of the queries."
             )
         return self._judged.fields
 
     def cautions(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
         """What to keep in mind when reading these measures of these retrievers."""
-        return self._shallow(measures)
-
-    def _shallow(self, measures: str | Measure | Sequence[str | Measure]) -> list[str]:
-        """Retrievers that were asked for fewer results than a measure looks at: R@100 of ten results is R@10."""
-        deepest = max(
-            (m for m in parse_many(measures) if m.k is not None), key=lambda m: m.k or 0, default=None
-        )
+        # R@100 of ten results is R@10.
+        deepest = max(parse_many(measures), key=lambda measure: measure.k or 0)
         return [
             f"{deepest} looks at {deepest.k} results, but {name!r} ran with k={result.k}; run it with k={deepest.k}."
             for name, result in self._finished().items()
-            if deepest is not None and result.k < (deepest.k or 0)
+            if result.k < (deepest.k or 0)
         ]
 
     @staticmethod
@@ -459,31 +442,15 @@ class Benchmark:
         return "; ".join(parts) + "." if parts else ""
 
 
-def _row(result: RetrieverRun) -> list[str]:
-    counts = [f"{len(result.answers):,}", *(f"{result.status[status]:,}" for status in STATUSES)]
-    latency = result.latency
-    times = ["–"] * 5
-    if latency is not None:
-        numbers = (latency.p50, latency.p90, latency.p95, latency.p99, latency.mean)
-        times = [f"{1000 * seconds:,.1f}" for seconds in numbers]
-    rate = "–" if result.throughput is None else f"{result.throughput:,.1f}"
-    return [result.name, str(result.k), *counts, *times, rate]
-
-
 def _spent_by_all(results: Mapping[str, RetrieverRun]) -> dict[str, dict[str, float]]:
     """Sums of tokens and cost, by retriever; what none tells is left out."""
     from ranklens.comparison.comparison import SPENT
 
-    found = {what: {name: getattr(result, what) for name, result in results.items()} for what in SPENT}
-    known = {
-        what: {name: one for name, one in sums.items() if one is not None} for what, sums in found.items()
+    spent = {
+        what: {name: one for name, run in results.items() if (one := getattr(run, what)) is not None}
+        for what in SPENT
     }
-    return {what: sums for what, sums in known.items() if sums}
-
-
-def _spent(result: RetrieverRun, names: Sequence[str]) -> list[str]:
-    amounts = [getattr(result, name) for name in names]
-    return ["–" if amount is None else f"{amount:,.6g}" for amount in amounts]
+    return {what: sums for what, sums in spent.items() if sums}
 
 
 def run_file(name: str, suffix: str = ".txt") -> str:

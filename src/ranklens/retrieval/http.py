@@ -64,18 +64,23 @@ class Endpoint:
         answer = self._answer(self.request(query, k))
         if self.results is None:
             return answer
-        found = follow(answer, self.results) if self.results else answer
-        if not isinstance(found, list):
+        results = follow(answer, self.results) if self.results else answer
+        if not isinstance(results, list):
             where = f"at {self.results!r}" if self.results else "at its top"
             raise EndpointError(
                 f"The answer has no list {where}; it begins with {_start(json.dumps(answer))}"
             )
-        return found
+        return results
 
     def request(self, query: str, k: int) -> Request:
         """What is sent for one query."""
         values: dict[str, object] = {"query": query, "k": k}
-        data = None if self.body is None else _encoded(self.body, values)
+        data = None
+        if isinstance(self.body, str):  # sent as it is, with what is filled in escaped for JSON
+            escaped = {"query": json.dumps(query, ensure_ascii=False)[1:-1], "k": str(k)}
+            data = _PLACES.sub(lambda at: escaped[at[1]], self.body).encode()
+        elif self.body is not None:
+            data = json.dumps(_filled(self.body, values), ensure_ascii=False).encode()
         usual = {"accept": "application/json", "user-agent": "ranklens"}
         if data is not None:
             usual["content-type"] = "application/json"
@@ -88,19 +93,24 @@ class Endpoint:
         method = (self.method or ("GET" if data is None else "POST")).upper()
         return Request(address, data, {**usual, **own}, method=method)  # noqa: S310  http alone, checked above
 
-    @property
-    def _place(self) -> str:
-        """The address without what may be secret in it."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
     def _answer(self, asked: Request) -> object:
-        place = self._place
+        parts = urlsplit(self.url)
+        place = (
+            f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"  # without what may be secret
+        )
         try:
             with _OPENER.open(asked, timeout=self.timeout or PATIENCE) as response:
                 content = response.read(_LARGEST + 1)
         except HTTPError as refused:
-            raise EndpointError(f"{place} {_refusal(refused)}") from None
+            if refused.code in (301, 302, 303, 307, 308):
+                target = refused.headers.get("location")
+                raise EndpointError(
+                    f"{place} redirects to {target}; set url to the address that answers."
+                ) from None
+            body = _start(refused.read(2000).decode("utf-8", "replace"))
+            raise EndpointError(
+                f"{place} answered with status {refused.code} ({refused.reason}): {body}"
+            ) from None
         except TimeoutError:
             raise TimeoutError(f"{place} did not answer in time.") from None
         except InvalidURL:  # whose text is the whole address
@@ -119,8 +129,8 @@ class Endpoint:
         try:
             return json.loads(content)
         except ValueError:
-            told = _start(content.decode("utf-8", "replace"))
-            raise EndpointError(f"{place} answered with something that is not JSON: {told}") from None
+            start = _start(content.decode("utf-8", "replace"))
+            raise EndpointError(f"{place} answered with something that is not JSON: {start}") from None
 
 
 def split_path(path: str) -> tuple[str | None, str | None]:
@@ -147,14 +157,6 @@ class _NoRedirect(HTTPRedirectHandler):
 _OPENER = build_opener(_NoRedirect)
 
 
-def _encoded(body: object, values: Mapping[str, object]) -> bytes:
-    """The body with its placeholders filled; a text is sent as it is, with what is filled in escaped for JSON."""
-    if isinstance(body, str):
-        escaped = {"query": json.dumps(values["query"], ensure_ascii=False)[1:-1], "k": str(values["k"])}
-        return _PLACES.sub(lambda at: escaped[at[1]], body).encode()
-    return json.dumps(_filled(body, values), ensure_ascii=False).encode()
-
-
 def _filled(part: object, values: Mapping[str, object]) -> object:
     if isinstance(part, Mapping):
         return {key: _filled(value, values) for key, value in part.items()}
@@ -171,20 +173,13 @@ def _from_environment(text: str) -> str:
     missing = [name for name in _VARIABLE.findall(text) if name not in os.environ]
     if missing:
         raise InputError(f"The environment variable {missing[0]} is not set, and the endpoint needs it.")
-    return _VARIABLE.sub(_value, text)
 
+    def value(at: re.Match[str]) -> str:
+        secret = os.environ[at[1]].strip()
+        hide(secret, at[0])
+        return secret
 
-def _value(at: re.Match[str]) -> str:
-    value = os.environ[at[1]].strip()
-    hide(value, at[0])
-    return value
-
-
-def _refusal(refused: HTTPError) -> str:
-    if refused.code in (301, 302, 303, 307, 308):
-        return f"redirects to {refused.headers.get('location')}; set url to the address that answers."
-    told = _start(refused.read(2000).decode("utf-8", "replace"))
-    return f"answered with status {refused.code} ({refused.reason}): {told}"
+    return _VARIABLE.sub(value, text)
 
 
 def _start(text: str) -> str:

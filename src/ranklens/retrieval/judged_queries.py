@@ -13,7 +13,7 @@ from ranklens.data.readers import mappings, records
 from ranklens.data.readers.rankings import Golden
 from ranklens.errors import InputError, MismatchWarning, warn
 from ranklens.judging.mismatch import alike
-from ranklens.retrieval.answers import counted
+from ranklens.words import counted
 
 
 @dataclass
@@ -71,13 +71,13 @@ def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | N
             f"The golden set expects nothing for {counted(len(unanswerable), 'question')}, so all are unanswerable and nothing can "
             "be scored. Say what is relevant, or answerable: true."
         )
-    found = _joined(given if given is not None else Queries({query: query for query in grades}), grades)
-    found.unanswerable = sum(query in unanswerable for query in given.texts) if given is not None else 0
-    found.unjudged -= found.unanswerable
+    joined = _joined(given if given is not None else Queries({query: query for query in grades}), grades)
+    joined.unanswerable = sum(query in unanswerable for query in given.texts) if given is not None else 0
+    joined.unjudged -= joined.unanswerable
     folder = _folder(queries)
     if folder is not None:
-        found.corpus = min(folder.glob("corpus.*"), default=None)
-    return found
+        joined.corpus = min(folder.glob("corpus.*"), default=None)
+    return joined
 
 
 def _folder(queries: Any) -> Path | None:
@@ -91,17 +91,13 @@ def _both(queries: Any, qrels: Any) -> tuple[Queries | None, Any]:
         qrels = given.qrels if given.qrels is not None else _folder(queries)
     elif isinstance(qrels, (str, Path)) and (both := golden(qrels)) is not None:
         given, qrels = given if given is not None else both, both.qrels
-    if qrels is None and given is not None and _some_are_judged(given):
+    if given is not None and qrels is None and any(map(records.says_what_is_relevant, given.fields.values())):
         where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
         raise InputError(
             f"{where}Some queries have no judgments: {given.unjudged} "
             'Pass qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
         )
     return given, qrels
-
-
-def _some_are_judged(given: Queries) -> bool:
-    return any(records.says_what_is_relevant(row) for row in given.fields.values())
 
 
 def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQueries:
@@ -113,25 +109,25 @@ def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQue
             "Do they belong together?"
         )
     silent = [query for query in grades if query not in given.texts]
-    told = ""
+    warning = ""
     if silent:
-        told = (
+        warning = (
             f"{counted(len(silent), 'judged query has', 'judged queries have')} no text (first: {silent[0]!r}); "
             "they cannot be asked and are left out."
         )
     similar = alike(silent, [query for query in given.texts if query not in grades]) if silent else None
     if similar is not None:
-        told += f" {similar.matching:,} of them {similar}. Write the ids the same way in both."
-        warn(MismatchWarning(told, alike=similar.matching))
+        warning += f" {similar.matching:,} of them {similar}. Write the ids the same way in both."
+        warn(MismatchWarning(warning, alike=similar.matching))
     elif silent:
-        warn(told)
+        warn(warning)
     return JudgedQueries(
         texts={query: given.texts[query] for query in asked},
         qrels={query: grades[query] for query in asked},
         fields={query: given.fields.get(query, {}) for query in asked},
         unjudged=len(given.texts) - len(asked),
         without_text=len(silent),
-        mismatch="" if similar is None else told,
+        mismatch="" if similar is None else warning,
     )
 
 
@@ -159,6 +155,6 @@ def _as_grades(qrels: Mapping[Any, Any]) -> dict[str, dict[str, float]]:
     check_duplicates("qrels", given.duplicates, given.first_duplicate, Policy())
     if None in given.by_query or any(None in docs for docs in given.by_query.values()):
         raise InputError("qrels: the id of a query or document is None, which never matches.")
-    found = mappings.as_text(given.by_query)
-    grades(list(found), list(found.values()))  # refuses anything that is not a number
-    return {query: {doc: float(grade) for doc, grade in docs.items()} for query, docs in found.items()}
+    by_query = mappings.as_text(given.by_query)
+    grades(list(by_query), list(by_query.values()))  # refuses anything that is not a number
+    return {query: {doc: float(grade) for doc, grade in docs.items()} for query, docs in by_query.items()}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ranklens.errors import InputError, nearest
 from ranklens.scores import Scores
-
-if TYPE_CHECKING:
-    from ranklens.tables.table import Table
+from ranklens.tables.table import Shown, Table
 
 
-class RetrieverScores(dict[str, Scores]):
+class RetrieverScores(Shown, dict[str, Scores]):
     """Scores by the name of the retriever; prints one row per retriever, with intervals."""
 
     def __missing__(self, name: str) -> Scores:
@@ -22,9 +18,3 @@ class RetrieverScores(dict[str, Scores]):
         from ranklens.scores.tables import by_run
 
         return by_run(self, "retriever")
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table().to_html()

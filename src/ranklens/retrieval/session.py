@@ -15,12 +15,12 @@ from itertools import islice
 from numbers import Real
 
 from ranklens.data.matching.rules import ById
-from ranklens.data.readers.retrieved import Reading, ReadingError
+from ranklens.data.readers.retrieved import ReadingError
 from ranklens.errors import InputError, InPython, warn
 from ranklens.progress import Progress, progress
 from ranklens.redaction import redacted
 from ranklens.retrieval.adapters import Caller, adapt
-from ranklens.retrieval.answers import Answer, RetrieverRun, Status
+from ranklens.retrieval.answers import Answer, RetrieverRun
 from ranklens.retrieval.asking import AskOptions
 from ranklens.retrieval.calling import Work, acall_all, call_all
 from ranklens.retrieval.fingerprints import fingerprint
@@ -63,36 +63,27 @@ class Session:
         caller = adapt(retriever, k=options.k, batch_size=options.batch_size)
         session = cls(name, caller, dict(texts), options, store)
         if store is not None:
-            session._read_store(store, _code(retriever, options.depends_on))
+            try:
+                code = fingerprint((retriever, options.depends_on))
+            except Exception:  # noqa: BLE001  an object does not let itself be looked at: the age of answers must do
+                code = "unseen"
+            session._read_store(store, code)
         return session
 
     def _read_store(self, store: Store, code: str) -> None:
-        options, reading = self.options, self.reading.describe()
+        options, reading = self.options, self.options.reading.describe()
+        params = dict(options.params or {})
         self._keys = {
-            query: answer_key(
-                self.name,
-                options.version,
-                dict(options.params or {}),
-                options.k,
-                (query, text),
-                reading,
-                code,
-            )
-            for query, text in self.texts.items()
+            item[0]: answer_key(self.name, options.version, params, options.k, item, reading, code)
+            for item in self.texts.items()
         }
-        known = store.read(self.name)  # even when no answer is reused, because new ones are added
+        stored = store.read(self.name)  # even when no answer is reused, because new ones are added
         if options.uses_stored:
             since = time.time() - options.oldest_allowed
-            kept = {query: known[key] for query, key in self._keys.items() if key in known}
-            self.answers = {
-                query: answer
-                for query, answer in kept.items()
-                if answer.status != "failed" and (answer.at or 0.0) >= since
-            }
-
-    @property
-    def reading(self) -> Reading:
-        return self.options.reading
+            for query, key in self._keys.items():
+                answer = stored.get(key)
+                if answer is not None and answer.status != "failed" and (answer.at or 0.0) >= since:
+                    self.answers[query] = answer
 
     def run(self) -> None:
         """Ask the queries that are left, from synchronous code."""
@@ -133,7 +124,7 @@ class Session:
         )
 
     def _work(self) -> Work[list[str]]:
-        return Work(self.caller, self.reading, self.options, self._jobs(), self._deliver)
+        return Work(self.caller, self.options.reading, self.options, self._jobs(), self._deliver)
 
     def _jobs(self) -> Iterator[tuple[list[str], object]]:
         """The queries that have no answer yet, one by one or in batches, each with its payload."""
@@ -150,64 +141,62 @@ class Session:
         elif self.caller.batch_size is not None and isinstance(outcome.value, list):
             values = outcome.value
         now = time.time()
-        found = [
+        answers = [
             replace(self._answer(query, value, outcome), at=now)
             for query, value in zip(queries, values, strict=True)
         ]
-        for answer in found:
-            self._keep(answer)
-        self._watch_for_dead(found)
+        for answer in answers:
+            self.answers[answer.query] = answer
+            if self.store is not None:
+                self.store.write(self.name, self._keys[answer.query], answer)
+            if self._shown is not None:
+                self._shown.advance(failed=answer.status == "failed")
+        self._watch_for_dead(answers)
 
     def _answer(self, query: str, value: object, outcome: Outcome) -> Answer:
         if isinstance(value, BaseException):
             return _failure(query, value, outcome)
         try:
-            found = self.reading.read(value)
+            read = self.options.reading.read(value)
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever goes wrong here, this query failed
-            self._watch_for_unreadable(error)
+            if isinstance(error, ReadingError):
+                self._unreadable.append(error)
+                # If nothing that comes back can be read, that is a mistake in the call of ``run``.
+                is_first = all(answer.status != "ok" for answer in self.answers.values())
+                if is_first and len(self._unreadable) >= min(_UNREADABLE, len(self.texts)):
+                    raise self._unreadable[0] from None
             return _failure(query, error, outcome)
-        status: Status = "ok" if found.ids else "empty"
         return Answer(
             query,
-            status,
-            found.ids,
-            found.scores,
+            "ok" if read.ids else "empty",
+            read.ids,
+            read.scores,
             outcome.seconds,
             outcome.attempts,
-            found.cut,
+            read.cut,
             tokens=_amount(value, "tokens"),
             cost=_amount(value, "cost"),
         )
 
-    def _watch_for_unreadable(self, error: BaseException) -> None:
-        """Stop if nothing that comes back can be read: that is a mistake in the call of ``run``."""
-        if not isinstance(error, ReadingError):
-            return
-        self._unreadable.append(error)
-        read = any(answer.status == "ok" for answer in self.answers.values())
-        if not read and len(self._unreadable) >= min(_UNREADABLE, len(self.texts)):
-            raise self._unreadable[0] from None
-
-    def _watch_for_dead(self, found: Sequence[Answer]) -> None:
-        """Stop if one call after another fails alike: nobody is there, and the other queries would only wait for it."""
-        kinds = {_alike(answer, self.texts[answer.query]) for answer in found}
+    def _watch_for_dead(self, answers: Sequence[Answer]) -> None:
+        """Stop if one call after another fails alike: the service is down, and the other queries would only wait for it."""
+        kinds: set[str | None] = set()
+        for (
+            answer
+        ) in answers:  # what failures have in common: the error without the query, numbers and addresses
+            error = (answer.error or "").replace(self.texts[answer.query], "…").replace(answer.query, "…")
+            kinds.add(re.sub(r"0x[0-9a-f]+|\d+", "#", error) if answer.status == "failed" else None)
         kind = kinds.pop() if len(kinds) == 1 else None
         self._row = [*(self._row if kind in self._row else []), *([] if kind is None else [kind])]
         left = len(self.texts) - len(self.answers)
         if len(self._row) >= self.options.stop_after and left and not self.options.keep_going:
+            first_line = (answers[0].error or "").partition("\n")[0].rstrip(".")[:200]
             raise InputError(
                 f"{self.name!r} was stopped after {counted(len(self._row), 'call')} in a row with the same error: "
-                f"{_first_line(found[0].error)}. {counted(left, 'query was', 'queries were')} not asked. Is it running? ",
+                f"{first_line}. {counted(left, 'query was', 'queries were')} not asked. Is it running? ",
                 InPython("keep_going=True", "--keep-going"),
                 " asks on regardless.",
             )
-
-    def _keep(self, answer: Answer) -> None:
-        self.answers[answer.query] = answer
-        if self.store is not None:
-            self.store.write(self.name, self._keys[answer.query], answer)
-        if self._shown is not None:
-            self._shown.advance(failed=answer.status == "failed")
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
@@ -217,18 +206,14 @@ class Session:
             with progress(self.name, left, self.options.progress) as self._shown, only_at_the_end():
                 yield
         except (KeyboardInterrupt, asyncio.CancelledError):
-            sys.stderr.write(in_one_line(self._how_to_resume()) + "\n")
+            how = "Their answers are lost; use Benchmark(…, store=FOLDER) to be able to resume."
+            if self.store is not None:
+                option = "" if self.options.uses_stored else "with --max-age 1d "
+                how = f"Their answers are kept in {self.store.folder}; run it again {option}to resume from there."
+            done = f"{len(self.answers):,} of {len(self.texts):,} queries"
+            sys.stderr.write(in_one_line(f"{self.name}: stopped after {done}. {how}") + "\n")
             raise
         self._wall = time.perf_counter() - started
-
-    def _how_to_resume(self) -> str:
-        done = f"{self.name}: stopped after {len(self.answers):,} of {len(self.texts):,} queries. "
-        if self.store is None:
-            return done + "Their answers are lost; use Benchmark(…, store=FOLDER) to be able to resume."
-        kept = f"Their answers are kept in {self.store.folder}; run it again "
-        if self.options.uses_stored:
-            return f"{done}{kept}to resume from there."
-        return f"{done}{kept}with --max-age 1d to resume from there."
 
     def _warn_if_all_failed(self) -> None:
         failed = [answer for answer in self.answers.values() if answer.status == "failed"]
@@ -242,30 +227,10 @@ def _amount(value: object, name: str) -> float | None:
     """What a retriever says a call took: ``{"documents": [...], "tokens": 380, "cost": 0.0004}``."""
     if not isinstance(value, Mapping) or all(isinstance(entry, Real) for entry in value.values()):
         return None  # documents with their scores, one of which may be called "cost"
-    found = value.get(name)
-    if isinstance(found, bool) or not isinstance(found, Real):
+    entry = value.get(name)
+    if isinstance(entry, bool) or not isinstance(entry, Real):
         return None
-    return amount if 0 <= (amount := float(found)) < math.inf else None
-
-
-def _alike(answer: Answer, text: str) -> str | None:
-    """What a failure has in common with its like: the error without the query, numbers and addresses; None for an answer."""
-    if answer.status != "failed":
-        return None
-    error = (answer.error or "").replace(text, "…").replace(answer.query, "…")
-    return re.sub(r"0x[0-9a-f]+|\d+", "#", error)
-
-
-def _first_line(error: str | None) -> str:
-    return (error or "").partition("\n")[0].rstrip(".")[:200]
-
-
-def _code(*parts: object) -> str:
-    """What can be seen of a retriever. Where an object does not let itself be looked at, the age of answers must do."""
-    try:
-        return fingerprint(parts)
-    except Exception:  # noqa: BLE001  whatever attributes of somebody's objects raise
-        return "unseen"
+    return amount if 0 <= (amount := float(entry)) < math.inf else None
 
 
 def _failure(query: str, error: BaseException, outcome: Outcome) -> Answer:

@@ -35,7 +35,7 @@ def rows(
     results: Mapping[str, RetrieverRun], questions: Mapping[str, str], corpus: object, k: int
 ) -> Iterator[Row]:
     """Every document among the first ``k`` of any retriever, query by query; those that more retrievers found come first."""
-    found = _texts(results, corpus, k)
+    known_texts = _texts(results, corpus, k)
     for query, question in questions.items():
         by_doc: dict[str, dict[str, int]] = {}
         for name, result in results.items():
@@ -44,7 +44,7 @@ def rows(
         order = sorted(by_doc, key=lambda doc: (-len(by_doc[doc]), min(by_doc[doc].values())))
         for doc in order:
             best = min(by_doc[doc].values())
-            yield Row(query, question, doc, _told(found.get(doc)), ", ".join(by_doc[doc]), best)
+            yield Row(query, question, doc, _joined(known_texts.get(doc)), ", ".join(by_doc[doc]), best)
 
 
 def to_csv(sheet: Iterable[Row]) -> str:
@@ -65,39 +65,39 @@ def page(
     results: Mapping[str, RetrieverRun], questions: Mapping[str, str], corpus: object, k: int, *, note: str
 ) -> str:
     """The rankings of each query side by side, as one HTML page; what all retrievers found is marked."""
-    found = _texts(results, corpus, k)
+    known_texts = _texts(results, corpus, k)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in results)
     parts = [
         f"<h2>{html.escape(question)} <small>{html.escape(query)}</small></h2>\n"
-        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>\n{_ranks(results, query, found, k)}</tbody></table>\n"
+        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>\n{_ranks(results, query, known_texts, k)}</tbody></table>\n"
         for query, question in questions.items()
     ]
     return _PAGE.format(note=html.escape(note), content="".join(parts))
 
 
-def _ranks(results: Mapping[str, RetrieverRun], query: str, found: Mapping[str, Text], k: int) -> str:
+def _ranks(results: Mapping[str, RetrieverRun], query: str, known_texts: Mapping[str, Text], k: int) -> str:
     lists = {name: _first(result, query, k) for name, result in results.items()}
     shared = set.intersection(*(set(docs) for docs in lists.values())) if len(lists) > 1 else set()
     deepest = max(map(len, lists.values()), default=0)
     lines = []
     for rank in range(max(deepest, 1)):
-        cells = [_cell(results[name], query, docs, rank, found, shared) for name, docs in lists.items()]
+        cells = []
+        for name, docs in lists.items():
+            if rank < len(docs):
+                doc, text = (
+                    html.escape(docs[rank]),
+                    html.escape(_joined(known_texts.get(docs[rank]))[:_LONGEST]),
+                )
+                mark = ' class="shared"' if docs[rank] in shared else ""
+                cells.append(f"<td{mark}><b>{doc}</b> {text}</td>")
+            elif rank or docs:
+                cells.append("<td></td>")
+            else:
+                error = results[name].errors.get(query)
+                nothing = "nothing found" if error is None else f"failed: {error}"
+                cells.append(f"<td><i>{html.escape(nothing)}</i></td>")
         lines.append(f"<tr><th>{rank + 1}</th>{''.join(cells)}</tr>\n")
     return "".join(lines)
-
-
-def _cell(
-    result: RetrieverRun, query: str, docs: list[str], rank: int, found: Mapping[str, Text], shared: set[str]
-) -> str:
-    if rank < len(docs):
-        doc = docs[rank]
-        mark = ' class="shared"' if doc in shared else ""
-        return f"<td{mark}><b>{html.escape(doc)}</b> {html.escape(_told(found.get(doc))[:_LONGEST])}</td>"
-    if rank or docs:
-        return "<td></td>"
-    error = result.errors.get(query)
-    told = "nothing found" if error is None else f"failed: {error}"
-    return f"<td><i>{html.escape(told)}</i></td>"
 
 
 def _first(result: RetrieverRun, query: str, k: int) -> list[str]:
@@ -109,7 +109,7 @@ def _texts(results: Mapping[str, RetrieverRun], corpus: object, k: int) -> dict[
     return texts(corpus, wanted)
 
 
-def _told(text: Text | None) -> str:
+def _joined(text: Text | None) -> str:
     return "" if text is None else " ".join(part for part in text if part)
 
 

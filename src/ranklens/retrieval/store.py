@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ranklens.errors import InputError, warn
-from ranklens.retrieval.answers import Answer, counted
+from ranklens.retrieval.answers import Answer
+from ranklens.words import counted
 
 try:
     import fcntl
@@ -24,9 +25,7 @@ except ImportError:  # on Windows; lines are still added in one piece
     fcntl = None  # type: ignore[assignment]
 
 FORMAT = "ranklens-answers"
-FORMAT_VERSION = (
-    2  # 1: first version; 2: when each answer was asked for, what it depends on, and a checksum per line
-)
+FORMAT_VERSION = 2  # since 2 with when each answer was asked for, what it depends on, and a checksum per line
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
@@ -100,22 +99,27 @@ class Store:
             return {}
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror}.", path=str(path)) from None
-        found: dict[str, Answer] = {}
+        answers: dict[str, Answer] = {}
         damaged = 0
         for number, line in enumerate(lines):
             entry = _entry(line)
             if number == 0 and entry and "format" in entry[1]:
-                _check_format(path, entry[1])
+                name, version = entry[1]["format"], entry[1].get("format_version")
+                if (name, version) != (FORMAT, FORMAT_VERSION):
+                    raise InputError(
+                        f"{path} has the format {name} {version}, but this version of RankLens reads {FORMAT} {FORMAT_VERSION}. "
+                        "Choose another store, or delete this one; the retriever is then asked again."
+                    )
             elif entry is None or entry[0] is None:
                 damaged += 1
-            elif entry[0].status != "failed" or entry[1]["key"] not in found:
-                found[entry[1]["key"]] = entry[0]
+            elif entry[0].status != "failed" or entry[1]["key"] not in answers:
+                answers[entry[1]["key"]] = entry[0]
         if last and (entry := _entry(last)) and entry[0]:  # complete except for its line break
-            found.setdefault(entry[1]["key"], entry[0])
+            answers.setdefault(entry[1]["key"], entry[0])
         if damaged:
             skipped = counted(damaged, "damaged line is skipped", "damaged lines are skipped")
             warn(f"{path}: {skipped}; the queries are asked again.")
-        return found
+        return answers
 
     def write(self, retriever: str, key: str, answer: Answer) -> None:
         """Add an answer."""
@@ -127,7 +131,13 @@ class Store:
             if end == 0:
                 header = {"format": FORMAT, "format_version": FORMAT_VERSION, "retriever": retriever}
                 lines = json.dumps(header) + "\n" + lines
-            _append(handle, end, lines.encode())
+            content = lines.encode()
+            try:
+                while content:
+                    content = content[os.write(handle, content) :]
+            except OSError as error:
+                os.ftruncate(handle, end)  # the disk may be full: leave no half line
+                raise InputError(f"The store cannot be written: {error.strerror}.") from None
 
 
 def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
@@ -148,14 +158,6 @@ def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
 def _checksum(record: Mapping[str, Any]) -> str:
     """It tells of damage and of edits by hand; whoever means harm can work it out again."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _check_format(path: Path, header: Mapping[str, Any]) -> None:
-    if header.get("format") != FORMAT or header.get("format_version") != FORMAT_VERSION:
-        raise InputError(
-            f"{path} has the format {header.get('format')} {header.get('format_version')}, but this version of RankLens reads "
-            f"{FORMAT} {FORMAT_VERSION}. Choose another store, or delete this one; the retriever is then asked again."
-        )
 
 
 @contextmanager
@@ -193,13 +195,3 @@ def _mend(handle: int) -> int:
 def _bytes_at(handle: int, start: int, size: int) -> bytes:
     os.lseek(handle, start, os.SEEK_SET)
     return os.read(handle, size)
-
-
-def _append(handle: int, end: int, content: bytes) -> None:
-    try:
-        written = 0
-        while written < len(content):
-            written += os.write(handle, content[written:])
-    except OSError as error:
-        os.ftruncate(handle, end)  # the disk may be full: leave no half line
-        raise InputError(f"The store cannot be written: {error.strerror}.") from None
