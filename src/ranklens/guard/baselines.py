@@ -67,9 +67,9 @@ class Baseline:
     @classmethod
     def find(cls, ref: str, history: History, systems: Sequence[str] = ()) -> Baseline:
         """The newest entry that ``ref`` means, for each system."""
-        found = {name: history.find(ref, system=name) for name in systems} or {"": history.find(ref)}
-        records = {name or entry.system: history.record(entry) for name, entry in found.items()}
-        names = dict.fromkeys(entry.name for entry in found.values())
+        entries = {name: history.find(ref, system=name) for name in systems} or {"": history.find(ref)}
+        records = {name or entry.system: history.record(entry) for name, entry in entries.items()}
+        names = dict.fromkeys(entry.name for entry in entries.values())
         return cls(records, f"{HISTORY}{ref} ({several(list(names))})")
 
     @classmethod
@@ -124,7 +124,19 @@ class Baseline:
 
     def to_text(self) -> str:
         """One line per query, so that a review shows what changed; the same results give the same text."""
-        systems = {name: _content(record) for name, record in sorted(self.records.items())}
+        systems: dict[str, _System] = {}
+        for name, record in sorted(self.records.items()):
+            columns = list(record.values.values())
+            systems[name] = {
+                "policy": dict(sorted(record.policy.items())),
+                "judgments": record.judgments,
+                "failed": record.failed,
+                "means": {name: _rounded(record.mean(name)) for name in record.measures},
+                "queries": {
+                    query: [record.digests.get(query, ""), *(_rounded(values[place]) for values in columns)]
+                    for query, place in sorted(record.values.place.items())
+                },
+            }
         head = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -132,7 +144,18 @@ class Baseline:
             "ranklens": __version__,
             "checksum": _checksum(systems),
         }
-        return _laid_out(head, systems)
+
+        def text(value: object) -> str:
+            return json.dumps(value, ensure_ascii=False)
+
+        parts = []
+        for name, content in systems.items():
+            about = [f"   {text(key)}: {text(value)}," for key, value in content.items() if key != "queries"]
+            rows = ",\n".join(f"    {text(query)}: {text(row)}" for query, row in content["queries"].items())
+            begin = [f"  {text(name)}: {{", *about, '   "queries": {', *([rows] if rows else [])]
+            parts.append("\n".join([*begin, "   }", "  }"]))
+        lines = ["{", *(f" {text(key)}: {text(value)}," for key, value in head.items()), ' "systems": {']
+        return "\n".join([*lines, *([",\n".join(parts)] if parts else []), " }", "}", ""])
 
     def of(self, system: str) -> Record:
         """The record of a system of the same name; the only one, if there is one."""
@@ -156,22 +179,6 @@ class _System(TypedDict):
     queries: dict[str, list[str | float]]  # the digest of the judgments, and a value for each measure
 
 
-def _content(record: Record) -> _System:
-    return {
-        "policy": dict(sorted(record.policy.items())),
-        "judgments": record.judgments,
-        "failed": record.failed,
-        "means": {name: _rounded(record.mean(name)) for name in record.measures},
-        "queries": {
-            query: [
-                record.digests.get(query, ""),
-                *(_rounded(values[number]) for values in record.values.values()),
-            ]
-            for query, number in sorted(record.values.place.items())
-        },
-    }
-
-
 def _rounded(value: float) -> float:
     return float(f"{float(value):.{_DIGITS}g}")
 
@@ -188,32 +195,19 @@ def _record(name: str, content: _System) -> Record:
     )
 
 
-_SCHEMA = {
-    "required": ["systems"],
+_SYSTEM = {
+    "type": "object",
+    "required": ["policy", "judgments", "failed", "means", "queries"],
     "properties": {
-        "systems": {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": {
-                "type": "object",
-                "required": ["policy", "judgments", "failed", "means", "queries"],
-                "properties": {
-                    "policy": {
-                        "type": "object",
-                        "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
-                    },
-                    "judgments": {"type": "string"},
-                    "failed": {"type": ["integer", "null"], "minimum": 0},
-                    "means": {"type": "object", "additionalProperties": {"type": "number"}},
-                    "queries": {
-                        "type": "object",
-                        "additionalProperties": {"type": "array", "items": {"type": ["string", "number"]}},
-                    },
-                },
-            },
-        },
+        "policy": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "null"]}},
+        "judgments": {"type": "string"},
+        "failed": {"type": ["integer", "null"], "minimum": 0},
+        "means": {"type": "object", "additionalProperties": {"type": "number"}},
+        "queries": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": ["string", "number"]}}},
     },
-}
+}  # fmt: skip
+_SYSTEMS = {"type": "object", "minProperties": 1, "additionalProperties": _SYSTEM}
+_SCHEMA = {"required": ["systems"], "properties": {"systems": _SYSTEMS}}
 
 
 def _check(content: Mapping[str, Any]) -> None:
@@ -232,36 +226,11 @@ def _check(content: Mapping[str, Any]) -> None:
         for column, measure in enumerate(measures, 1):
             values = [row[column] for row in one["queries"].values()]
             check_values(measure, values, queries, f"{place}: {measure}")
-            found = total(parse(measure).definition.aggregate, np.array(values, float))
-            check_mean(one["means"][measure], found, f"{place}.means.{measure}")
+            mean = total(parse(measure).definition.aggregate, np.array(values, float))
+            check_mean(one["means"][measure], mean, f"{place}.means.{measure}")
         if _record(name, one).judgments != one["judgments"]:
             raise damaged(f"{place}.judgments does not match the digests of its queries")
 
 
 def _checksum(systems: object) -> str:
     return hashlib.sha256(json.dumps(systems, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _laid_out(head: Mapping[str, object], systems: Mapping[str, _System]) -> str:
-    def text(value: object) -> str:
-        return json.dumps(value, ensure_ascii=False)
-
-    parts = []
-    for name, content in systems.items():
-        about = [f"   {text(key)}: {text(value)}," for key, value in content.items() if key != "queries"]
-        rows = [f"    {text(query)}: {text(row)}" for query, row in content["queries"].items()]
-        queries = ",\n".join(rows)
-        parts.append(
-            "\n".join(
-                [
-                    f"  {text(name)}: {{",
-                    *about,
-                    '   "queries": {',
-                    *([queries] if rows else []),
-                    "   }",
-                    "  }",
-                ]
-            )
-        )
-    lines = ["{", *(f" {text(key)}: {text(value)}," for key, value in head.items()), ' "systems": {']
-    return "\n".join([*lines, *([",\n".join(parts)] if parts else []), " }", "}", ""])

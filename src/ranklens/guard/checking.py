@@ -11,7 +11,7 @@ import numpy as np
 
 from ranklens.errors import Given, InputError, InPython, Option, nearest
 from ranklens.guard.baselines import Baseline
-from ranklens.guard.context import MIN_CHECKED, GateTerms, Pair, UncheckedError, share_of
+from ranklens.guard.context import LOWER_IT, MIN_CHECKED, GateTerms, Pair, UncheckedError, share_of
 from ranklens.guard.deciding import change_interval, decide
 from ranklens.guard.results import records_of
 from ranklens.guard.rules import FAILED, Rule, lowest_mean
@@ -72,17 +72,11 @@ def gate(
         raise InputError("There is no rule to check; pass at least one, such as 'nDCG@10 >= 0.4'.")
     inputs.choice(undecided, "undecided", UNDECIDED)
     measures = list(dict.fromkeys(rule.measure for rule in wanted if rule.measure is not None))
-    found = records_of(results, measures, digested=baseline is not None)
-    held = None if baseline is None else Baseline.of_any(baseline, systems=list(found.records))
-    terms = GateTerms(
-        held,
-        undecided,
-        found.fields if queries is None else queries,
-        clusters,
-        common=common,
-        min_checked=share_of(min_checked),
-    )
-    return replace(check(wanted, found.records, terms), stored=found.stored)
+    measured = records_of(results, measures, digested=baseline is not None)
+    before = None if baseline is None else Baseline.of_any(baseline, systems=list(measured.records))
+    fields = measured.fields if queries is None else queries
+    terms = GateTerms(before, undecided, fields, clusters, common, min_checked=share_of(min_checked))
+    return replace(check(wanted, measured.records, terms), stored=measured.stored)
 
 
 def check(rules: Iterable[Rule], records: Mapping[str, Record], terms: GateTerms) -> Outcome:
@@ -102,11 +96,11 @@ def check_each(asked: Iterable[tuple[Rule, Record]], terms: GateTerms) -> Outcom
     for rule, record in asked:
         records[record.system] = record
         try:
-            verdict = (
-                _of_calls(rule, record, terms)
-                if rule.measure is None
-                else _of_measure(rule.with_measure(_reported(rule.measure, record)), record, terms)
-            )
+            if rule.measure is None:
+                verdict = _of_calls(rule, record, terms)
+            else:
+                reported = rule.with_measure(_reported(rule.measure, record))
+                verdict = (_drop if rule.is_drop else _floor)(reported, record, terms)
             note = terms.notes.get(record.system, "")
             verdicts.append(replace(verdict, undecided=terms.undecided, note=note))
         except UncheckedError as error:
@@ -134,14 +128,14 @@ def check_each(asked: Iterable[tuple[Rule, Record]], terms: GateTerms) -> Outcom
     unanswerable = max((record.unanswerable for record in records.values()), default=0)
     if unanswerable:
         notes.append(f"{counted(unanswerable, 'unanswerable question')} excluded.")
-    held = terms.baseline
-    if held is None or not compared:
+    before = terms.baseline
+    if before is None or not compared:
         return Outcome(tuple(verdicts), notes=notes)
-    pairs = [Pair(held.of(record.system), record) for record in compared.values()]
-    counts = dict.fromkeys(pair.coverage for pair in pairs)
-    about = [f"Compared with {held.name}{f': {next(iter(counts))}' if len(counts) == 1 else ''}."]
+    pairs = [Pair(before.of(record.system), record) for record in compared.values()]
+    counts = {pair.coverage for pair in pairs}
+    about = f"Compared with {before.name}{f': {min(counts)}' if len(counts) == 1 else ''}."
     notes += [f"{pair.now.system}: {pair.coverage}." for pair in pairs if len(counts) > 1]
-    return Outcome(tuple(verdicts), about[0], [*notes, *(pair.note for pair in pairs if pair.note)])
+    return Outcome(tuple(verdicts), about, [*notes, *(pair.note for pair in pairs if pair.note)])
 
 
 def refuse_unanswered(record: Record) -> None:
@@ -161,9 +155,8 @@ def refuse_to_freeze(rules: Iterable[Rule], record: Record, least: float) -> Non
     if record.expected - lost < least * record.expected:
         raise InputError(
             f"No baseline was written: {lost:,} of {counted(record.expected, 'query')} of {record.system} were not answered, and at "
-            f"least {100 * least:.12g}% are needed. Find out why, or lower the share with ",
-            InPython("min_checked=…", "--min-checked", "gates.min_checked"),
-            ".",
+            f"least {100 * least:.12g}% are needed. Find out why, or",
+            *LOWER_IT,
         )
     for rule in rules:
         if rule.is_drop and rule.measure is not None and rule.slice is None:
@@ -203,10 +196,6 @@ def _of_calls(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
     return Verdict(rule, record.system, status, value, limit, value - limit, queries=record.timed)
 
 
-def _of_measure(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
-    return _drop(rule, record, terms) if rule.is_drop else _floor(rule, record, terms)
-
-
 def _reported(measure: Measure, record: Record) -> Measure:
     """Under the name that it has with the policy's relevance level."""
     from ranklens.metrics import with_rel
@@ -218,31 +207,30 @@ def _reported(measure: Measure, record: Record) -> Measure:
 def _floor(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
     """A mean against a number."""
     assert rule.measure is not None
-    known, limit = rule.measure.definition, rule.limit.amount
+    definition, limit = rule.measure.definition, rule.limit.amount
     ids = terms.slice(rule, record.queries)
     terms.refuse_few(rule, record.system, len(ids), len(ids) + record.left_out)
     values = _values(record, rule.measure, ids)
-    value, around = total(known.aggregate, values), None
+    value = total(definition.aggregate, values)
+    around: Interval | None = None
     status: Status = "passed" if _holds(rule.operator, value, limit) else "failed"
     if rule.confidence is not None:
-        around = _interval(rule.measure, values, 2 * rule.confidence - 1, terms.grouped(ids))
-        status = _placed(rule, around)
+        clusters, level = terms.grouped(ids), 2 * rule.confidence - 1
+        bounds = Bounds(definition.low, definition.high)
+        if clusters is not None and definition.aggregate == "mean":
+            around = cluster_interval(values, clusters, level=level, bounds=bounds)
+        else:
+            around = interval_of(definition.aggregate, values, level=level, bounds=bounds)
+        assert around is not None  # rules are about means
+        good, bad = around.low >= limit, around.high < limit
+        if rule.operator == "<=":
+            good, bad = around.high <= limit, around.low > limit
+        status = "passed" if good else "failed" if bad else "undecided"
     beyond = limit - value if rule.operator == ">=" else value - limit
     lost = () if status == "passed" else _weakest(rule.measure, record, values, ids, terms)
     return Verdict(
         rule, record.system, status, value, limit, beyond, interval=around, queries=len(ids), lost=lost
     )
-
-
-def _placed(rule: Rule, around: Interval) -> Status:
-    """Where the interval of a mean lies."""
-    limit = rule.limit.amount
-    good, bad = (
-        (around.low >= limit, around.high < limit)
-        if rule.operator == ">="
-        else (around.high <= limit, around.low > limit)
-    )
-    return "passed" if good else "failed" if bad else "undecided"
 
 
 def _drop(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
@@ -257,13 +245,14 @@ def _drop(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
             f"{terms.baseline.name} has no {rule.measure}: {nearest(str(rule.measure), pair.before.values)} ",
             InPython("Write a new one.", "Add it with --update."),
         )
-    known, sign = rule.measure.definition, -1.0 if rule.measure.definition.better == "lower" else 1.0
+    definition = rule.measure.definition
+    sign = -1.0 if definition.better == "lower" else 1.0
     ids = terms.slice(rule, pair.changes.common)
     alone = max(len(pair.before.queries), len(record.queries)) - len(pair.changes.common)
     terms.refuse_few(rule, record.system, len(ids), len(ids) + max(record.left_out, alone))
     terms.refuse_unanswered(rule, pair.before)
     before, now = (_values(one, rule.measure, ids) for one in (pair.before, record))
-    old, new = total(known.aggregate, before), total(known.aggregate, now)
+    old, new = total(definition.aggregate, before), total(definition.aggregate, now)
     limit = _refuse_bottomless(rule, old)
     status: Status = "passed" if _holds(">=" if sign > 0 else "<=", new, limit) else "failed"
     around = None
@@ -287,12 +276,14 @@ def _drop(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
 def _refuse_bottomless(rule: Rule, old: float) -> float:
     """The worst mean that a drop allows; it must be possible to be worse."""
     assert rule.measure is not None
-    known = rule.measure.definition
-    lower = known.better == "lower"
-    limit, worst = (
-        (rule.limit.above(old), known.high) if lower else (rule.limit.below(old), lowest_mean(rule.measure))
-    )
-    if limit >= worst if lower else limit <= worst:
+    definition = rule.measure.definition
+    if definition.better == "lower":
+        limit, worst = rule.limit.above(old), definition.high
+        is_bottomless = limit >= worst
+    else:
+        limit, worst = rule.limit.below(old), lowest_mean(rule.measure)
+        is_bottomless = limit <= worst
+    if is_bottomless:
         raise InputError(
             f"{rule} can never fail: the baseline's {rule.shown} is {old:.4g}, and no value is worse than {worst:g}. "
             "Give a smaller drop, or a baseline that measured something."
@@ -323,16 +314,6 @@ def _decided(
     return status, replace(around, low=ends[0], high=ends[1])
 
 
-def _interval(measure: Measure, values: FloatArray, level: float, clusters: Clusters | None) -> Interval:
-    known = measure.definition
-    bounds = Bounds(known.low, known.high)
-    if clusters is not None and known.aggregate == "mean":
-        return cluster_interval(values, clusters, level=level, bounds=bounds)
-    found = interval_of(known.aggregate, values, level=level, bounds=bounds)
-    assert found is not None  # rules are about means
-    return found
-
-
 def _holds(operator: str, value: float, limit: float) -> bool:
     return reaches(value, limit) if operator == ">=" else reaches(-value, -limit)
 
@@ -340,13 +321,12 @@ def _holds(operator: str, value: float, limit: float) -> bool:
 def _values(record: Record, measure: Measure, ids: Sequence[str]) -> FloatArray:
     """In the order of the queries asked for, which need not be the record's."""
     values = record.of_measure(measure, ids)
-    known = measure.definition
-    usual = np.isfinite(values) & (known.low - _ROUNDED <= values) & (values <= known.high + _ROUNDED)
+    low, high = measure.definition.low, measure.definition.high
+    usual = np.isfinite(values) & (low - _ROUNDED <= values) & (values <= high + _ROUNDED)
     if not usual.all():
         query = ids[int(np.argmin(usual))]
         raise InputError(
-            f"{measure} of {record.system} is {values[ids.index(query)]} for query {query!r}; rules need numbers from {known.low:g} to "
-            f"{known.high:g}.",
+            f"{measure} of {record.system} is {values[ids.index(query)]} for query {query!r}; rules need numbers from {low:g} to {high:g}.",
             query=query,
         )
     return values

@@ -24,29 +24,25 @@ def to_markdown(outcome: Outcome) -> str:
         parts.append(part.to_markdown().rstrip())
         if isinstance(part, Table):
             break
-    lost = _lost(outcome)
-    if lost:
-        parts.append(_losses(lost).to_markdown())
-    return "\n\n".join([*parts, folded("Details", _details(outcome))])
+    # The queries behind what failed, each once: the largest losses first, then those without a value before, the lowest first.
+    losses = [(verdict, loss) for verdict in outcome.failed for loss in verdict.lost]
+    largest: dict[str, tuple[Verdict, Loss]] = {}
+    for verdict, loss in sorted(losses, key=lambda pair: pair[1].size, reverse=True):
+        largest.setdefault(loss.query, (verdict, loss))
+    if largest:
+        parts.append(_losses(list(largest.values())[:_MOST]).to_markdown())
+    details = [
+        Lines(
+            headline(verdict).partition(":")[0] + f": {verdict.rule}", [verdict.sentence, *reasons(verdict)]
+        ).to_markdown()
+        for verdict in outcome.verdicts
+    ]
+    return "\n\n".join([*parts, folded("Details", "\n\n".join(details))])
 
 
 def folded(title: str, text: str) -> str:
     """Markdown that unfolds on a click."""
     return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
-
-
-def _lost(outcome: Outcome) -> list[tuple[Verdict, Loss]]:
-    """The queries behind what failed, the largest losses first, each once."""
-    found = [(verdict, loss) for verdict in outcome.failed for loss in verdict.lost]
-    first: dict[str, tuple[Verdict, Loss]] = {}
-    for verdict, loss in sorted(found, key=lambda pair: _size(pair[1]), reverse=True):
-        first.setdefault(loss.query, (verdict, loss))
-    return list(first.values())[:_MOST]
-
-
-def _size(loss: Loss) -> tuple[bool, float]:
-    """How much was lost; queries that have no value before come after all others, the lowest first."""
-    return (loss.before is not None, -loss.after if loss.before is None else abs(loss.before - loss.after))
 
 
 def _losses(lost: list[tuple[Verdict, Loss]]) -> Table:
@@ -66,11 +62,3 @@ def _losses(lost: list[tuple[Verdict, Loss]]) -> Table:
         return Table(header, rows, title="Queries that lost most", left=4)
     header = ["query", "question", "rule", "system", "value"]
     return Table(header, [[*row[:4], row[5]] for row in rows], title="Lowest queries", left=4)
-
-
-def _details(outcome: Outcome) -> str:
-    told = [(verdict, [verdict.sentence, *reasons(verdict)]) for verdict in outcome.verdicts]
-    return "\n\n".join(
-        Lines(headline(verdict).partition(":")[0] + f": {verdict.rule}", lines).to_markdown()
-        for verdict, lines in told
-    )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 MIN_CHECKED = 0.95  # of the queries, below which a rule is not decided
+LOWER_IT = (" lower the share with ", InPython("min_checked=…", "--min-checked", "gates.min_checked"), ".")
 
 
 class UncheckedError(InputError):
@@ -64,9 +65,8 @@ class GateTerms:
             return
         raise UncheckedError(
             f"{rule}: only {checked:,} of {counted(queries, 'query')} of {system} could be checked, and at least "
-            f"{100 * self.min_checked:.12g}% are needed. Find out what became of the others, or lower the share with ",
-            InPython("min_checked=…", "--min-checked", "gates.min_checked"),
-            ".",
+            f"{100 * self.min_checked:.12g}% are needed. Find out what became of the others, or",
+            *LOWER_IT,
         )
 
     def refuse_unanswered(self, rule: Rule, before: Record) -> None:
@@ -76,16 +76,21 @@ class GateTerms:
         name = self.baseline.name if self.baseline is not None else "the baseline"
         raise InputError(
             f"{rule}: {before.unanswered:,} of {counted(before.expected, 'query')} of {name} were not answered, and at least "
-            f"{100 * self.min_checked:.12g}% are needed. Write a new baseline, or lower the share with ",
-            InPython("min_checked=…", "--min-checked", "gates.min_checked"),
-            ".",
+            f"{100 * self.min_checked:.12g}% are needed. Write a new baseline, or",
+            *LOWER_IT,
         )
 
     def slice(self, rule: Rule, ids: Sequence[str]) -> list[str]:
         """The queries that a rule is about."""
         if rule.slice is None:
             return list(ids)
-        named = slices_of(rule.slice.field, self._table(rule), ids)
+        if self.queries is None:
+            raise InputError(
+                f"{rule} needs the field {rule.slice.field!r} of the queries; pass ",
+                InPython("queries=…", "--queries FILE", "data.queries"),
+                ".",
+            )
+        named = slices_of(rule.slice.field, self.queries, ids)
         chosen = [query for query in ids if named[query] == rule.slice.value]
         if not chosen:
             raise InputError(
@@ -93,15 +98,6 @@ class GateTerms:
                 f"{nearest(rule.slice.value, dict.fromkeys(named.values()))}"
             )
         return chosen
-
-    def _table(self, rule: Rule) -> object:
-        if self.queries is None:
-            raise InputError(
-                f"{rule} needs the field {rule.slice.field if rule.slice else ''!r} of the queries; pass ",
-                InPython("queries=…", "--queries FILE", "data.queries"),
-                ".",
-            )
-        return self.queries
 
     def grouped(self, ids: Sequence[str]) -> Clusters | None:
         """The clusters of some queries."""

@@ -15,7 +15,7 @@ from ranklens.words import counted, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ranklens.guard.verdicts import Outcome, Verdict
+    from ranklens.guard.verdicts import Outcome
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -25,24 +25,21 @@ def to_annotations(outcome: Outcome, file: Path | None = None) -> str:
 
     A rule that is undecided but passes is a warning.
     """
-    told = [verdict for verdict in outcome.verdicts if verdict.status != "passed"]
     if not outcome.verdicts:
         return "::notice title=ranklens gate::no gate was checked"
-    if not told:
-        rules = counted(len(outcome.verdicts), "verdict")
-        return f"::notice title=ranklens gate::{_message(f'passed: {rules}')}"
-    return "\n".join(_annotation(verdict, file) for verdict in told)
-
-
-def _annotation(verdict: Verdict, file: Path | None) -> str:
-    kind = "warning" if verdict.passed else "error"
-    properties = {"file": str(file)} if file is not None else {}
-    properties["title"] = f"{verdict.status}: {verdict.rule} ({verdict.system})"
-    written = ",".join(
-        f"{name}={_message(value).replace(':', '%3A').replace(',', '%2C')}"
-        for name, value in properties.items()
-    )
-    return f"::{kind} {written}::{_message(chr(10).join([verdict.sentence, *reasons(verdict)]))}"
+    commands = []
+    for verdict in outcome.verdicts:
+        if verdict.status != "passed":
+            properties = {"file": str(file)} if file is not None else {}
+            properties["title"] = f"{verdict.status}: {verdict.rule} ({verdict.system})"
+            written = ",".join(
+                f"{name}={_message(value).replace(':', '%3A').replace(',', '%2C')}"
+                for name, value in properties.items()
+            )
+            text = _message("\n".join([verdict.sentence, *reasons(verdict)]))
+            commands.append(f"::{'warning' if verdict.passed else 'error'} {written}::{text}")
+    rules = counted(len(outcome.verdicts), "verdict")
+    return "\n".join(commands) or f"::notice title=ranklens gate::{_message(f'passed: {rules}')}"
 
 
 def _message(text: str) -> str:
@@ -57,7 +54,13 @@ def _message(text: str) -> str:
 def summary() -> Path | None:
     """The file that the summary of the job is appended to, if this is one and results are not printed there anyway."""
     place = os.environ.get(SUMMARY)
-    return None if not place or _is_printed_there(Path(place)) else Path(place)
+    if not place:
+        return None
+    try:  # standard output may go there: ``ranklens gate … >> "$GITHUB_STEP_SUMMARY"``
+        is_printed_there = os.path.samestat(os.fstat(sys.stdout.fileno()), Path(place).stat())
+    except (OSError, ValueError):  # no such file yet, or no file behind standard output
+        is_printed_there = False
+    return None if is_printed_there else Path(place)
 
 
 def refuse_inputs(reads: Iterable[str | Path | None]) -> None:
@@ -77,11 +80,3 @@ def add_to_summary(markdown: str) -> None:
             file.write(f"{markdown}\n\n")
     except OSError as error:
         warn(f"The summary of the job ({SUMMARY}={place}) cannot be written: {error.strerror}.")
-
-
-def _is_printed_there(path: Path) -> bool:
-    """Whether standard output goes to this file: ``ranklens gate … >> "$GITHUB_STEP_SUMMARY"``."""
-    try:
-        return os.path.samestat(os.fstat(sys.stdout.fileno()), path.stat())
-    except (OSError, ValueError):  # no such file yet, or no file behind standard output
-        return False

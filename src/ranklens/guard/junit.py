@@ -10,7 +10,7 @@ from ranklens.guard.wording import reasons
 from ranklens.words import visible
 
 if TYPE_CHECKING:
-    from ranklens.guard.verdicts import Outcome, Verdict
+    from ranklens.guard.verdicts import Outcome
 
 SUITE = "ranklens gate"
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -26,28 +26,21 @@ def to_junit(outcome: Outcome) -> str:
         root, "testsuite", {"name": SUITE, **attributes, "skipped": str(skipped), "time": "0"}
     )
     for verdict in outcome.verdicts:
-        _case(suite, verdict)
+        name, text = _clean(str(verdict.rule)), _clean(verdict.sentence)
+        about_case = {"classname": _clean(f"{SUITE}.{verdict.system}"), "name": name, "time": "0"}
+        case = ET.SubElement(suite, "testcase", about_case)
+        if not verdict.passed:
+            failure = ET.SubElement(case, "failure", {"message": text, "type": verdict.status})
+            failure.text = _clean("\n".join([verdict.sentence, *reasons(verdict)]))
+        elif verdict.status != "passed":
+            ET.SubElement(case, "skipped", {"message": text})
+        else:
+            ET.SubElement(case, "system-out").text = text
     about = [*outcome.stored, *([outcome.about] if outcome.about else []), *outcome.notes]
     if about:
         ET.SubElement(suite, "system-out").text = _clean("\n".join(about))
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
-
-
-def _case(suite: ET.Element, verdict: Verdict) -> None:
-    case = ET.SubElement(
-        suite,
-        "testcase",
-        {"classname": _clean(f"{SUITE}.{verdict.system}"), "name": _clean(str(verdict.rule)), "time": "0"},
-    )
-    told = {"message": _clean(verdict.sentence)}
-    if not verdict.passed:
-        failure = ET.SubElement(case, "failure", {**told, "type": verdict.status})
-        failure.text = _clean("\n".join([verdict.sentence, *reasons(verdict)]))
-    elif verdict.status != "passed":
-        ET.SubElement(case, "skipped", told)
-    else:
-        ET.SubElement(case, "system-out").text = _clean(verdict.sentence)
 
 
 def _clean(text: str) -> str:

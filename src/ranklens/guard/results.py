@@ -42,45 +42,30 @@ def records_of(
     if isinstance(results, Benchmark):
         return _of_benchmark(results, measures)
     alone = results.system if isinstance(results, Record) else "run"
-    given = results if isinstance(results, Mapping) else {alone: results}
-    found: dict[str, Record] = {}
+    by_name = results if isinstance(results, Mapping) else {alone: results}
+    records: dict[str, Record] = {}
     fields = None
-    scored = {str(name): one for name, one in given.items() if isinstance(one, Scores)}
+    scored = {str(name): one for name, one in by_name.items() if isinstance(one, Scores)}
     refuse_mismatch(scored, missing_allowed=missing_allowed)
-    last: tuple[Scores, Mapping[str, str]] | None = (
-        None  # judgments are digested once for systems that share them
-    )
-    for name, one in given.items():
+    judged: tuple[object, object] | None = None  # judgments are digested once for systems that share them
+    digests: Mapping[str, str] = {}
+    for name, one in by_name.items():
         if isinstance(one, Record):
-            found[str(name)] = replace(one, system=str(name))
+            records[str(name)] = replace(one, system=str(name))
             continue
         if not isinstance(one, Scores):
             raise InputError(
                 f"{name} is {words.kind(one)}; pass scores, {{system: scores}} or a benchmark whose retrievers have run."
             )
-        if not digested:
-            digests: Mapping[str, str] = {}
-        elif last is not None and _share_judgments(last[0], one):
-            digests = last[1]
-        else:
-            digests = digests_of(one)
-            last = one, digests
+        own = (one.sources.qrels, one.sources.columns) if one.sources is not None else None
+        if digested and (judged is None or own is None or own[0] is not judged[0] or own[1] != judged[1]):
+            digests, judged = digests_of(one), own
         wanted = one.with_measures([with_rel(measure, one.policy.rel) for measure in measures])
-        found[str(name)] = Record.of(wanted, str(name), digests=digests)
+        records[str(name)] = Record.of(wanted, str(name), digests=digests)
         fields = fields or (one.sources.read(one.policy)[0].fields if one.sources is not None else None)
-    if not found:
+    if not records:
         raise InputError("There are no results to check.")
-    return Measured(found, fields)
-
-
-def _share_judgments(one: Scores, other: Scores) -> bool:
-    first, second = one.sources, other.sources
-    return (
-        first is not None
-        and second is not None
-        and (first.qrels is second.qrels)
-        and first.columns == second.columns
-    )
+    return Measured(records, fields)
 
 
 def refuse_mismatch(

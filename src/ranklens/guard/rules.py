@@ -103,10 +103,16 @@ class Rule:
         """A rule from text; one that could never fail, or never pass, is an error."""
         if isinstance(text, Rule):
             return text
-        found = _RULE.fullmatch(str(text).strip())
-        if found is None:
-            raise InputError(f"{str(text)!r:.80} is not a rule. {_hint(str(text))}{GRAMMAR}")
-        part = found.groupdict()
+        text = str(text)
+        parts = _RULE.fullmatch(text.strip())
+        if parts is None:
+            hint = ""
+            if re.search(r"(?<![<>])=(?!=)", text) and not re.search(r"[<>]=", text):
+                hint = "Use >= or <=. "
+            elif re.search(r"[<>](?!=)", text):
+                hint = "Use >= or <=, which include the limit. "
+            raise InputError(f"{text!r:.80} is not a rule. {hint}{GRAMMAR}")
+        part = parts.groupdict()
         subject = part["subject"].strip()
         try:
             rule = cls(
@@ -119,9 +125,9 @@ class Rule:
             )
             wrong = senseless(rule)
         except (InputError, MeasureError) as error:
-            raise InputError(f"{str(text)!r:.80}: {error}") from None
+            raise InputError(f"{text!r:.80}: {error}") from None
         if wrong:
-            raise InputError(f"{str(text)!r:.80}: {wrong}")
+            raise InputError(f"{text!r:.80}: {wrong}")
         return rule
 
     @property
@@ -155,19 +161,22 @@ class Rule:
 def senseless(rule: Rule) -> str:
     """Why a rule could never fail, never pass, or says the opposite of what is meant; empty if all is well."""
     if rule.measure is None:
-        return _senseless_call(rule)
-    known = rule.measure.definition
-    if known.aggregate not in ("mean", "geometric"):
+        if rule.operator == ">=" or rule.is_drop or rule.confidence is not None or rule.slice is not None:
+            usual = "200ms" if rule.subject in LATENCIES else "0"
+            return f"{rule.subject} has an upper limit and nothing else: write '{rule.subject} <= {usual}'."
+        is_share_of_all = rule.subject == FAILED and rule.limit.relative and rule.limit.amount >= 1
+        return "it can never fail: give less than 100%." if is_share_of_all else ""
+    definition = rule.measure.definition
+    low, high = definition.low, definition.high
+    if definition.aggregate not in ("mean", "geometric"):
         return f"{rule.shown} is not a mean, so there is no rule for it."
     if rule.is_drop:
-        return _senseless_drop(rule, known.high - known.low)
-    wrong_way = {"higher": "<=", "lower": ">="}.get(known.better)
+        return _senseless_drop(rule, high - low)
+    wrong_way = {"higher": "<=", "lower": ">="}.get(definition.better)
     if rule.operator == wrong_way:
-        return (
-            f"{known.better} values of {rule.shown} are better; write {'>=' if wrong_way == '<=' else '<='}."
-        )
-    low = lowest_mean(rule.measure)
-    return _out_of_reach(rule.operator, rule.limit.amount, rule.measure.shown, low, known.high)
+        right_way = ">=" if wrong_way == "<=" else "<="
+        return f"{definition.better} values of {rule.shown} are better; write {right_way}."
+    return _out_of_reach(rule.operator, rule.limit.amount, rule.measure.shown, lowest_mean(rule.measure), high)
 
 
 def lowest_mean(measure: Measure) -> float:
@@ -176,8 +185,8 @@ def lowest_mean(measure: Measure) -> float:
     >>> lowest_mean(parse("AP")), lowest_mean(parse("gm_AP"))
     (0.0, 1e-05)
     """
-    known = measure.definition
-    return max(known.low, GEOMETRIC_FLOOR) if known.aggregate == "geometric" else known.low
+    definition = measure.definition
+    return max(definition.low, GEOMETRIC_FLOOR) if definition.aggregate == "geometric" else definition.low
 
 
 def _out_of_reach(operator: Operator, limit: float, name: str, low: float, high: float) -> str:
@@ -190,15 +199,6 @@ def _out_of_reach(operator: Operator, limit: float, name: str, low: float, high:
         return f"it can never fail: {name} is always at least {low:g}."
     hint = f" For {limit:g}%, write {limit / 100:g}." if high == 1 and limit <= 100 else ""
     return "" if limit <= high else f"{limit:g} can never be reached: {name} is at most {high:g}.{hint}"
-
-
-def _senseless_call(rule: Rule) -> str:
-    if rule.operator == ">=" or rule.is_drop or rule.confidence is not None or rule.slice is not None:
-        limit = "200ms" if rule.subject in LATENCIES else "0"
-        return f"{rule.subject} has an upper limit and nothing else: write '{rule.subject} <= {limit}'."
-    if rule.subject == FAILED and rule.limit.relative and rule.limit.amount >= 1:
-        return "it can never fail: give less than 100%."
-    return ""
 
 
 def _senseless_drop(rule: Rule, span: float) -> str:
@@ -230,10 +230,10 @@ def floor_of(value: object) -> float:
 
 def _limit(subject: str, text: str, *, is_drop: bool) -> Limit:
     if subject in LATENCIES:
-        found = re.fullmatch(r"([0-9.]+)\s*(ms|s)", text.strip())
-        if found is None:
+        time = re.fullmatch(r"([0-9.]+)\s*(ms|s)", text.strip())
+        if time is None:
             raise InputError(f"{text!r} is not a time; write 200ms or 0.2s.")
-        return Limit(Limit.parse(found[1]).amount * _SECONDS[found[2]])
+        return Limit(Limit.parse(time[1]).amount * _SECONDS[time[2]])
     if is_drop or subject == FAILED:
         return Limit.parse(text)
     return Limit(floor_of(text))
@@ -251,12 +251,3 @@ def _confidence(text: str | None) -> float | None:
             f"@ {text} is not allowed: the confidence is above 50% and below 100%, such as @ 95%."
         )
     return share
-
-
-def _hint(text: str) -> str:
-    """What is nearly right."""
-    if re.search(r"(?<![<>])=(?!=)", text) and not re.search(r"[<>]=", text):
-        return "Use >= or <=. "
-    if re.search(r"[<>](?!=)", text):
-        return "Use >= or <=, which include the limit. "
-    return ""

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 Status = Literal["passed", "failed", "undecided"]
 Undecided = Literal["fail", "pass"]
 UNDECIDED: tuple[Undecided, ...] = ("fail", "pass")
+# The keys of a verdict in JSON, in this order.
+_FACTS = (
+    "gate", "rule", "system", "status", "passed", "measure", "slice", "value", "limit", "excess", "baseline", "change", "low", "high",
+    "confidence", "queries", "lost", "causes", "text", "note",
+)  # fmt: skip
 
 
 class Loss(NamedTuple):
@@ -28,6 +33,13 @@ class Loss(NamedTuple):
     before: float | None
     after: float
     text: str = ""
+
+    @property
+    def size(self) -> tuple[bool, float]:
+        """How much was lost, to sort by; queries that have no value before come after all others, the lowest first."""
+        if self.before is None:
+            return False, -self.after
+        return True, abs(self.before - self.after)
 
 
 @dataclass(frozen=True)
@@ -86,28 +98,16 @@ class Verdict:
     def to_dict(self) -> dict[str, object]:
         """All facts, for JSON."""
         around = self.interval
-        return {
-            "gate": self.gate,
+        changed = {
             "rule": str(self.rule),
-            "system": self.system,
-            "status": self.status,
-            "passed": self.passed,
-            "measure": self.measure,
             "slice": None if self.rule.slice is None else self.rule.slice._asdict(),
-            "value": self.value,
-            "limit": self.limit,
-            "excess": self.excess,
-            "baseline": self.baseline,
-            "change": self.change,
             "low": None if around is None else finite(around.low),
             "high": None if around is None else finite(around.high),
             "confidence": self.rule.confidence,
-            "queries": self.queries,
             "lost": [loss._asdict() for loss in self.lost],
             "causes": [{"error": error, "calls": calls} for error, calls in self.causes],
-            "text": self.text,
-            "note": self.note,
         }
+        return {key: changed[key] if key in changed else getattr(self, key) for key in _FACTS}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ranklens.words import counted, in_one_line, plural, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ranklens.guard.verdicts import Loss, Outcome, Verdict
+    from ranklens.guard.verdicts import Outcome, Verdict
 
 _WORDS = {"passed": "passed", "failed": "FAILED", "undecided": "UNDECIDED"}
 _TEXT = 50  # letters of a question
@@ -25,9 +25,17 @@ def finding(verdict: Verdict) -> str:
     """What was found against what is allowed, in one sentence."""
     rule = verdict.rule
     if rule.subject == FAILED:
-        return _failed(verdict)
+        number, limit = verdict.value or 0, verdict.limit
+        share = f" ({rule.limit} of {counted(verdict.queries, 'query')})" if rule.limit.relative else ""
+        return f"failed calls of {verdict.system}: {number:,g} {'<=' if verdict.passed else '>'} allowed {limit:,g}{share}"
     if rule.subject in LATENCIES:
-        return _latency(verdict)
+        allowed = f"allowed {1000 * verdict.limit:,g} ms"
+        if verdict.value is None:
+            time = f"not known, because nothing was answered; {allowed}"
+        else:
+            time = f"{1000 * verdict.value:,.1f} ms {'<=' if verdict.passed else '>'} {allowed}"
+        percentile = str(rule.subject).removeprefix("p")
+        return f"{percentile}th percentile of the latency of {verdict.system}: {time}"
     about = f"{rule.shown} of {verdict.system}: "
     if rule.confidence is None:
         allowed = f"allowed {verdict.limit:g}" if _is_ceiling(verdict) else f"required {verdict.limit:g}"
@@ -57,11 +65,18 @@ def lines(outcome: Outcome) -> Iterator[str]:
 
 def reasons(verdict: Verdict) -> list[str]:
     """Which queries lost most, and the errors of failed calls."""
-    told = [f"{counted(calls, 'call')} failed: {shortened(error, _ERROR)}" for error, calls in verdict.causes]
-    if verdict.lost:
+    lines = [
+        f"{counted(calls, 'call')} failed: {shortened(error, _ERROR)}" for error, calls in verdict.causes
+    ]
+    losses = []
+    for loss in verdict.lost:
+        question = f" “{shortened(loss.text, _TEXT)}”" if loss.text else ""
+        before = "" if loss.before is None else f"{loss.before:.2f} → "
+        losses.append(f"{in_one_line(loss.query)}{question} {before}{loss.after:.2f}")
+    if losses:
         word = "lost most" if verdict.lost[0].before is not None else "lowest"
-        told.append(f"{word}: {'; '.join(_loss(loss) for loss in verdict.lost)}")
-    return told
+        lines.append(f"{word}: {'; '.join(losses)}")
+    return lines
 
 
 def printout(outcome: Outcome) -> Printout:
@@ -71,7 +86,11 @@ def printout(outcome: Outcome) -> Printout:
     statuses = [verdict.status for verdict in outcome.verdicts]
     numbers = [(statuses.count(status), status) for status in ("passed", "failed", "undecided")]
     counts = ", ".join(f"{number} {status}" for number, status in numbers if number) or "no rule"
-    about = [*([outcome.about] if outcome.about else []), *outcome.notes, *_levels(outcome)]
+    about = [*([outcome.about] if outcome.about else []), *outcome.notes]
+    for sure in dict.fromkeys(verdict.rule.confidence for verdict in outcome.verdicts):
+        if sure is not None:  # what it means for the interval next to it
+            level = f"{100 * (2 * sure - 1):.12g}%"
+            about.append(f"@ {100 * sure:.12g}% is a one-sided bound: the end of a {level} interval.")
     table = Table(
         header,
         [_row(verdict) for verdict in outcome.verdicts],
@@ -84,16 +103,6 @@ def printout(outcome: Outcome) -> Printout:
         *(Lines(headline(verdict), reasons(verdict)) for verdict in outcome.failed),
     ]
     return Printout([*(Lines(line, ()) for line in outcome.stored), *parts])
-
-
-def _levels(outcome: Outcome) -> list[str]:
-    """What a confidence means for the interval beside it."""
-    sure = dict.fromkeys(verdict.rule.confidence for verdict in outcome.verdicts)
-    return [
-        f"@ {100 * one:.12g}% is a one-sided bound: the end of a {100 * (2 * one - 1):.12g}% interval."
-        for one in sure
-        if one is not None
-    ]
 
 
 def _row(verdict: Verdict) -> Sequence[str]:
@@ -134,26 +143,6 @@ def _signed(verdict: Verdict, end: float) -> str:
     return f"{100 * end:+.2f}%" if verdict.rule.limit.relative else f"{end:+.{SHOWN}f}"
 
 
-def _failed(verdict: Verdict) -> str:
-    number, limit = verdict.value or 0, verdict.limit
-    share = (
-        f" ({verdict.rule.limit} of {counted(verdict.queries, 'query')})"
-        if verdict.rule.limit.relative
-        else ""
-    )
-    return f"failed calls of {verdict.system}: {number:,g} {'<=' if verdict.passed else '>'} allowed {limit:,g}{share}"
-
-
-def _latency(verdict: Verdict) -> str:
-    allowed = f"allowed {1000 * verdict.limit:,g} ms"
-    if verdict.value is None:
-        told = f"not known, because nothing was answered; {allowed}"
-    else:
-        told = f"{1000 * verdict.value:,.1f} ms {'<=' if verdict.passed else '>'} {allowed}"
-    percentile = str(verdict.rule.subject).removeprefix("p")
-    return f"{percentile}th percentile of the latency of {verdict.system}: {told}"
-
-
 def _is_ceiling(verdict: Verdict) -> bool:
     rule = verdict.rule
     if rule.is_drop and rule.measure is not None:
@@ -172,29 +161,24 @@ def _change(verdict: Verdict) -> str:
     ends = _ends(verdict)
     sure = f"{100 * (rule.confidence or 0):g}%"
     beyond, within = ("above", "below") if _is_ceiling(verdict) else ("below", "above")
-    told = {
+    too_few = f"; {_queries_are(verdict)} too few to tell"
+    worst = None if around is None else (around.high if _is_ceiling(verdict) else -around.low)
+    if worst is not None and 0 < worst < 1e6:  # which limit these queries could decide
+        size = f"{100 * worst:.2g}%" if rule.limit.relative else f"{worst:.2g}"
+        too_few += f" (a drop of up to about {size} is possible)"
+    decided = {
         "passed": f"{within} the allowed {allowed} with {sure} confidence",
         "failed": f"{beyond} the allowed {allowed} with {sure} confidence",
-        "undecided": f"{f'on both sides of the allowed {allowed}' if ends else f'with {allowed} allowed'}{_too_few(verdict)}",
+        "undecided": f"{f'on both sides of the allowed {allowed}' if ends else f'with {allowed} allowed'}{too_few}",
     }
     change = f"{verdict.change or 0.0:+.{SHOWN}f}{_with_level(verdict, ends)}"
-    return f"{means}, a change of {change}, {told[verdict.status]}"
+    return f"{means}, a change of {change}, {decided[verdict.status]}"
 
 
 def _with_level(verdict: Verdict, ends: str) -> str:
     """The interval with its level: each end alone has the confidence of the rule."""
     around = verdict.interval
     return f" ({100 * around.level:.12g}% interval {ends})" if around is not None and ends else ""
-
-
-def _too_few(verdict: Verdict) -> str:
-    """Which limit these queries could decide."""
-    around, queries = verdict.interval, _queries_are(verdict)
-    worst = None if around is None else (around.high if _is_ceiling(verdict) else -around.low)
-    if worst is None or not 0 < worst < 1e6:
-        return f"; {queries} too few to tell"
-    size = f"{100 * worst:.2g}%" if verdict.rule.limit.relative else f"{worst:.2g}"
-    return f"; {queries} too few to tell (a drop of up to about {size} is possible)"
 
 
 def _queries_are(verdict: Verdict) -> str:
@@ -208,15 +192,9 @@ def _mean(verdict: Verdict) -> str:
     ends = "" if around is None else f"[{around.low:.{SHOWN}f}, {around.high:.{SHOWN}f}]"
     sure = f"{100 * (verdict.rule.confidence or 0):g}%"
     good, bad = ("at most", "above") if _is_ceiling(verdict) else ("at least", "below")
-    told = {
+    decided = {
         "passed": f"{good} {limit} with {sure} confidence",
         "failed": f"{bad} {limit} with {sure} confidence",
         "undecided": f"perhaps {good} {limit}, perhaps {bad} it; {_queries_are(verdict)} too few to tell",
     }
-    return f"{verdict.value or 0.0:.{SHOWN}f}{_with_level(verdict, ends)}, {told[verdict.status]}"
-
-
-def _loss(loss: Loss) -> str:
-    question = f" “{shortened(loss.text, _TEXT)}”" if loss.text else ""
-    values = f"{loss.after:.2f}" if loss.before is None else f"{loss.before:.2f} → {loss.after:.2f}"
-    return f"{in_one_line(loss.query)}{question} {values}"
+    return f"{verdict.value or 0.0:.{SHOWN}f}{_with_level(verdict, ends)}, {decided[verdict.status]}"

@@ -18,6 +18,7 @@ from ranklens.words import counted, plural
 
 Status = Literal["ok", "empty", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
+TIMES = ("p50", "p90", "p95", "p99", "mean")  # of a Latency
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest, warn
 from ranklens.metrics import parse_many
-from ranklens.retrieval.answers import STATUSES, RetrieverRun
+from ranklens.retrieval.answers import STATUSES, TIMES, RetrieverRun
 from ranklens.retrieval.asking import AskArguments, AskOptions, whole
 from ranklens.retrieval.judged_queries import JudgedQueries, read_judged_queries
 from ranklens.retrieval.session import Session
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
 
 Failed = Literal["zero", "skip"]
-_TIMES = ("p50", "p90", "p95", "p99", "mean")
 
 
 class Benchmark(Shown):
@@ -355,12 +354,12 @@ class Benchmark(Shown):
     def table(self) -> Table:
         """Status and latency of every retriever, and the sums of tokens and cost where retrievers tell them."""
         spent = _spent_by_all(self.results)  # what no retriever reports has no column
-        times = [f"{name} ms" for name in _TIMES]
+        times = [f"{name} ms" for name in TIMES]
         header = ["retriever", "k", "queries", *STATUSES, *times, "per second", *spent]
         rows = []
         for name, one in self.results.items():
             counts = [f"{len(one.answers):,}", *(f"{one.status[status]:,}" for status in STATUSES)]
-            seconds = [getattr(one.latency, time, None) for time in _TIMES]
+            seconds = [getattr(one.latency, time, None) for time in TIMES]
             times = ["–" if number is None else f"{1000 * number:,.1f}" for number in seconds]
             rate = "–" if one.throughput is None else f"{one.throughput:,.1f}"
             sums = [f"{by_name[name]:,.6g}" if name in by_name else "–" for by_name in spent.values()]

@@ -44,19 +44,31 @@ def import_retriever(name: str, *, factory: bool = False, params: Mapping[str, A
     >>> import_retriever("collections:deque()")
     deque([])
     """
-    found = named(name)
+    target = named(name)
     if factory or name.endswith("()"):
-        return _made(name, found, params or {})
-    if inspect.isclass(found):
+        if not callable(target):
+            raise InputError(f"{name!r} is {words.kind(target)}, which cannot be called to make a retriever.")
+        try:
+            return target(**(params or {}))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a factory does
+            raise InputError(f"{name!r} did not create a retriever: {told(error)}") from None
+    if inspect.isclass(target):
         raise InputError(f"{name!r} is a class; write {name}() to create an instance.")
     if not params:
-        return found
-    if not inspect.isroutine(found):
+        return target
+    if not inspect.isroutine(target):
         raise InputError(
             f"{name!r} is an object, so it takes no params; they are for functions and factories."
         )
-    _check_params(name, found, params)
-    return partial(found, **params)
+    try:
+        taken = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return partial(target, **params)
+    names = [p.name for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    wrong = next((param for param in params if param not in names), None)
+    if wrong is not None and not any(p.kind is p.VAR_KEYWORD for p in taken):
+        raise InputError(f"{name!r} takes no {wrong!r} (params): {nearest(wrong, names)}")
+    return partial(target, **params)
 
 
 def named(name: str) -> Any:
@@ -66,49 +78,23 @@ def named(name: str) -> Any:
     <class 'collections.deque'>
     """
     module_name, _, path = name.removesuffix("()").partition(":")
-    found: Any = _module(module_name)
-    for part in path.split("."):
-        if not hasattr(found, part):
-            known = [known for known in dir(found) if not known.startswith("_")]
-            raise InputError(f"{name!r}: {module_name} has no {part!r}: {nearest(part, known)}")
-        found = getattr(found, part)
-    return found
-
-
-def _check_params(name: str, function: Any, params: Mapping[str, Any]) -> None:
     try:
-        known = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some built-in functions have no signature
-        return
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known):
-        return
-    names = [p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    for param in params:
-        if param not in names:
-            raise InputError(f"{name!r} takes no {param!r} (params): {nearest(param, names)}")
-
-
-def _module(name: str) -> Any:
-    try:
-        return import_module(name)
+        target: Any = import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+        if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise InputError(
                 f"there is no module {error.name!r}. RankLens looked in the folder of the configuration, the "
                 "current folder and the installed packages."
             ) from None
-        raise InputError(f"the module {name!r} cannot be imported: {told(error)}") from None
+        raise InputError(f"the module {module_name!r} cannot be imported: {told(error)}") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a module does when it is imported
-        raise InputError(f"the module {name!r} cannot be imported: {told(error)}") from None
-
-
-def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
-    if not callable(factory):
-        raise InputError(f"{name!r} is {words.kind(factory)}, which cannot be called to make a retriever.")
-    try:
-        return factory(**params)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a factory does
-        raise InputError(f"{name!r} did not create a retriever: {told(error)}") from None
+        raise InputError(f"the module {module_name!r} cannot be imported: {told(error)}") from None
+    for part in path.split("."):
+        if not hasattr(target, part):
+            names = [attribute for attribute in dir(target) if not attribute.startswith("_")]
+            raise InputError(f"{name!r}: {module_name} has no {part!r}: {nearest(part, names)}")
+        target = getattr(target, part)
+    return target
 
 
 def told(error: BaseException) -> str:

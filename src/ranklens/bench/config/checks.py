@@ -11,8 +11,6 @@ from ranklens.errors import InputError, nearest
 from ranklens.guard.rules import senseless
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ranklens.bench.config.model import Config, Retriever
 
 
@@ -28,11 +26,24 @@ def check(config: Config) -> None:
     """Raise the first :class:`WrongKeyError` that there is."""
     _systems(config)
     _texts(config)
-    _grades(config)
-    _measure_gates(config)
-    _compared_measures(config)
-    _retriever_gates(config)
-    _outputs(config)
+    metrics = config.retrieval_metrics
+    for measure in config.measures:
+        if not metrics.graded_relevance and dict(measure.params).get("rel", 1) != 1:
+            message = (
+                f"{measure} asks for grades, but graded_relevance is false; leave rel out, or set policy.rel."
+            )
+            raise WrongKeyError(message, "retrieval_metrics", "enabled_metrics")
+    _gates(config)
+    if not metrics.statistical_analysis.significance_testing:
+        compared: dict[tuple[str, ...], object] = {
+            (key,): getattr(config, key) for key in ("by", "clusters", "margin", "primary")
+        }
+        for keys, wanted in [(("outputs", "report"), config.outputs.report), *compared.items()]:
+            if wanted is not None:
+                needed = "retrieval_metrics.statistical_analysis.significance_testing: true"
+                raise WrongKeyError(f"needs {needed}.", *keys)
+    if config.outputs.runs is not None and not config.retrievers:
+        raise WrongKeyError("applies to the rankings of retrievers, and there are none.", "outputs", "runs")
 
 
 def _systems(config: Config) -> None:
@@ -107,54 +118,62 @@ def _names(config: Config, names: Iterable[str], *key: str) -> None:
 
 
 def _texts(config: Config) -> None:
-    given = config.data
-    if given.qrels is None and given.queries is None:
-        raise WrongKeyError(
-            "is missing: a file of judgments, or a BEIR folder; or set queries that say what is relevant.",
-            "data",
-            "qrels",
-        )
-    if given.qrels is None:
-        if given.asked.is_file() and golden(given.asked) is None:
-            raise WrongKeyError(
-                f"is missing, and {given.asked.name} does not say for every query what is relevant.",
-                "data",
-                "qrels",
+    data = config.data
+    if data.qrels is None:
+        message = ""
+        if data.queries is None:
+            message = (
+                "is missing: a file of judgments, or a BEIR folder; or set queries that say what is relevant."
             )
-        return
-    without = given.queries is None and not given.qrels.is_dir() and golden(given.qrels) is None
-    if without and (config.retrievers or config.by or config.clusters):
+        elif data.asked.is_file() and golden(data.asked) is None:
+            message = f"is missing, and {data.asked.name} does not say for every query what is relevant."
+        if message:
+            raise WrongKeyError(message, "data", "qrels")
+    elif (config.retrievers or config.by or config.clusters) and _lacks_queries(config):
         needs = "by needs the fields of" if config.by else "clusters needs the fields of"
         what = "retrievers are asked the texts of" if config.retrievers else needs
         raise WrongKeyError(f"is missing: {what} the queries.", "data", "queries")
 
 
-def _grades(config: Config) -> None:
-    for measure in config.measures:
-        if not config.retrieval_metrics.graded_relevance and dict(measure.params).get("rel", 1) != 1:
-            message = (
-                f"{measure} asks for grades, but graded_relevance is false; leave rel out, or set policy.rel."
-            )
-            raise WrongKeyError(message, "retrieval_metrics", "enabled_metrics")
+def _lacks_queries(config: Config) -> bool:
+    """Whether there are judgments alone, without texts and fields of the queries."""
+    qrels = config.data.qrels
+    return qrels is not None and config.data.queries is None and not qrels.is_dir() and golden(qrels) is None
 
 
-def _measure_gates(config: Config) -> None:
+def _gates(config: Config) -> None:
+    """What is said of measures is about those that are measured; rules about calls need retrievers, others fields of the queries."""
     usable = [m for m in config.measures if m.definition.aggregate in ("mean", "geometric")]
-    known = [str(m) for m in usable if m.definition.better != "lower"]
+    names = [str(m) for m in usable if m.definition.better != "lower"]
     for gate in ("floors", "max_regression"):
         for name in getattr(config.gates, gate):
-            if config.measure(name) not in known:
-                message = f"{name} is not a mean among enabled_metrics for which higher is better: {nearest(name, known)}"
+            if config.measure(name) not in names:
+                message = f"{name} is not a mean among enabled_metrics for which higher is better: {nearest(name, names)}"
                 raise WrongKeyError(message, "gates", gate, name)
     for rule in config.rules:
         wrong = senseless(rule) if rule.key in ("floors", "max_regression") and rule.measure else ""
         if wrong and rule.measure is not None:
             raise WrongKeyError(wrong, "gates", rule.key, rule.measure.shown)
     for key in dict.fromkeys(rule.key for rule in config.rules if rule.is_drop):
-        _held(config, key)
+        _drops(config, key)
+    names = [str(measure) for measure in config.measures]
+    named = [("margin", name) for name in (config.margin if isinstance(config.margin, dict) else {})]
+    for key, name in [*named, *([("primary", config.primary)] if config.primary is not None else [])]:
+        if config.measure(name) not in names:
+            raise WrongKeyError(f"{name} is not among enabled_metrics: {nearest(name, names)}", key)
+    checked = {*config.gated} & {retriever.name for retriever in config.retrievers}
+    for key in ("max_failed", "max_latency_p95"):
+        if getattr(config.gates, key) is not None and not checked:
+            raise WrongKeyError("applies to retrievers, and there are none to check.", "gates", key)
+    fields = [rule.slice.field for rule in config.rules if rule.slice is not None]
+    fields += [config.gates.clusters] if config.gates.clusters else []
+    if fields and _lacks_queries(config):
+        raise WrongKeyError(
+            f"is missing: a gate needs the field {fields[0]!r} of the queries.", "data", "queries"
+        )
 
 
-def _held(config: Config, key: str) -> None:
+def _drops(config: Config, key: str) -> None:
     """Drops need something to be below of."""
     if config.gates.baseline is not None:
         return
@@ -163,58 +182,9 @@ def _held(config: Config, key: str) -> None:
     if config.baseline is None:
         raise WrongKeyError("needs a baseline to compare with.", "gates", key)
     runs = config.data.runs
+    own = runs.get(config.baseline)
     for name in config.gated:
-        if name != config.baseline and _same_file(runs.get(name), runs.get(config.baseline)):
-            message = f"{name} and the baseline {config.baseline} are the same file, {runs[name]}, so that nothing can drop."
+        other = runs.get(name) if name != config.baseline else None
+        if own is not None and other is not None and own.exists() and other.exists() and other.samefile(own):
+            message = f"{name} and the baseline {config.baseline} are the same file, {other}, so that nothing can drop."
             raise WrongKeyError(message, "gates", key)
-
-
-def _same_file(one: Path | None, other: Path | None) -> bool:
-    return one is not None and other is not None and one.exists() and other.exists() and one.samefile(other)
-
-
-def _compared_measures(config: Config) -> None:
-    """What is said about single measures is about measures that are there."""
-    known = [str(measure) for measure in config.measures]
-    by_measure = config.margin if isinstance(config.margin, dict) else {}
-    named = [("margin", name) for name in by_measure]
-    named += [("primary", config.primary)] if config.primary is not None else []
-    for key, name in named:
-        if config.measure(name) not in known:
-            raise WrongKeyError(f"{name} is not among enabled_metrics: {nearest(name, known)}", key)
-
-
-def _retriever_gates(config: Config) -> None:
-    checked = {*config.gated} & {retriever.name for retriever in config.retrievers}
-    for key in ("max_failed", "max_latency_p95"):
-        if getattr(config.gates, key) is not None and not checked:
-            raise WrongKeyError("applies to retrievers, and there are none to check.", "gates", key)
-    _slices(config)
-
-
-def _slices(config: Config) -> None:
-    """Rules about slices, and clusters, need fields of the queries."""
-    wanted = [rule.slice.field for rule in config.rules if rule.slice is not None] + [
-        name for name in (config.gates.clusters,) if name
-    ]
-    given = config.data
-    without = given.queries is None and given.qrels is not None and not given.qrels.is_dir()
-    if wanted and without and given.qrels is not None and golden(given.qrels) is None:
-        raise WrongKeyError(
-            f"is missing: a gate needs the field {wanted[0]!r} of the queries.", "data", "queries"
-        )
-
-
-def _outputs(config: Config) -> None:
-    tested = config.retrieval_metrics.statistical_analysis.significance_testing
-    compared = ("by", "clusters", "margin", "primary")
-    wanted_keys = [
-        (("outputs", "report"), config.outputs.report),
-        *(((key,), getattr(config, key)) for key in compared),
-    ]
-    for key, wanted in wanted_keys:
-        if wanted is not None and not tested:
-            needed = "retrieval_metrics.statistical_analysis.significance_testing: true"
-            raise WrongKeyError(f"needs {needed}.", *key)
-    if config.outputs.runs is not None and not config.retrievers:
-        raise WrongKeyError("applies to the rankings of retrievers, and there are none.", "outputs", "runs")

@@ -25,7 +25,6 @@ from ranklens.guard.results import refuse_mismatch, stored_of
 from ranklens.guard.verdicts import Outcome
 from ranklens.judging.inputs import read_inputs
 from ranklens.options import descriptions
-from ranklens.policy import Policy
 from ranklens.retrieval.asking import Asking
 from ranklens.scores.evaluation import evaluate
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from ranklens.bench.config.model import Config, Performance, Retriever
     from ranklens.comparison.comparison import Comparison
     from ranklens.fusion.sweeping import Sweep
-    from ranklens.guard.rules import Rule
     from ranklens.guard.verdicts import Undecided
     from ranklens.retrieval.asking import AskArguments
     from ranklens.retrieval.benchmark import Benchmark
@@ -67,7 +65,13 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
             " refuses. Give rankings as data.runs, or allow code if you trust this configuration.",
         )
     for key, path in _files(config).items():
-        _make_room(path, spell(("outputs", key)))
+        where = spell(("outputs", key))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{where}: {path} cannot be written: {error.strerror}.") from None
+        if path.is_dir():
+            raise InputError(f"{where}: {path} is a folder; choose a file name.")
     check_outputs(outputs(config), inputs(config))
     _trackers(config)  # one that is not installed is told before hours of work, not after
     try:
@@ -167,8 +171,8 @@ def _retriever(config: Config, number: int) -> tuple[Any, bool]:
 
         return endpoint(entry), False
     try:
-        found = import_retriever(entry.retriever, factory=entry.factory, params=entry.params)
-        return found, adapt(found, k=entry.k, batch_size=entry.batch_size).batch_size is not None
+        made = import_retriever(entry.retriever, factory=entry.factory, params=entry.params)
+        return made, adapt(made, k=entry.k, batch_size=entry.batch_size).batch_size is not None
     except InputError as error:
         error.prefix(f"{_place(config, number)}: ")
         raise
@@ -220,11 +224,14 @@ def _measured(config: Config, benchmark: Benchmark | None, asking: Asking) -> Be
     policy = config.policy
     if not config.retrieval_metrics.graded_relevance:
         qrels, policy = binary(qrels, policy.rel), replace(policy, rel=1)
-    runs = _runs(config, qrels, names, policy)
+    runs: dict[str, Any] = dict(open_collection(qrels, dict(config.data.runs), names=names).with_logs().runs)
+    if config.match is not None:  # what is compared has judged ids
+        runs = {name: read_inputs(qrels, run, policy, match=config.match)[1] for name, run in runs.items()}
     if benchmark is not None:
         runs |= {name: result.run for name, result in benchmark.results.items()}
+    cautions = benchmark.cautions(config.measures) if benchmark is not None else []
     if not analysis.significance_testing:
-        for caution in benchmark.cautions(config.measures) if benchmark is not None else ():
+        for caution in cautions:
             warn(caution)
         scores = {name: evaluate(qrels, run, config.measures, policy) for name, run in runs.items()}
         outcome = _outcome(config, scores, None, benchmark, asking)
@@ -233,7 +240,7 @@ def _measured(config: Config, benchmark: Benchmark | None, asking: Asking) -> Be
         warnings.simplefilter("ignore", RankLensWarning)  # a comparison keeps them as cautions
         compared = compare(qrels, runs, config.measures, policy=policy, **_compare_options(config))
     if benchmark is not None:
-        compared = benchmark.completed(compared, benchmark.cautions(config.measures))
+        compared = benchmark.completed(compared, cautions)
     outcome = _outcome(config, compared.scores, compared, benchmark, asking)
     return BenchResult(config, compared.scores, compared, benchmark, outcome)
 
@@ -254,14 +261,6 @@ def _compare_options(config: Config) -> dict[str, Any]:
     }
 
 
-def _runs(config: Config, qrels: Qrels, names: Names, policy: Policy) -> dict[str, Any]:
-    """The runs and logs of the configuration, under judged ids."""
-    opened = open_collection(qrels, dict(config.data.runs), names=names).with_logs().runs
-    if config.match is None:
-        return opened
-    return {name: read_inputs(qrels, run, policy, match=config.match)[1] for name, run in opened.items()}
-
-
 def binary(qrels: Qrels, rel: float) -> Qrels:
     """Judgments in which every document of at least grade ``rel`` has the grade 1, and all others 0.
 
@@ -274,11 +273,11 @@ def binary(qrels: Qrels, rel: float) -> Qrels:
 
     if isinstance(qrels.judged, Mapping):
         judged = mappings.judgments(qrels.judged).by_query
-        found = {
+        by_query = {
             query: {doc: float(grade >= rel) if grade >= 0 else grade for doc, grade in docs.items()}
             for query, docs in judged.items()
         }
-        return replace(qrels, judged=found)
+        return replace(qrels, judged=by_query)
     import polars as pl
 
     grade = pl.col("grade")
@@ -318,20 +317,18 @@ def _outcome(
         notes,
         gates.min_checked,
     )
-    outcome = check_each(
-        ((rule, records[name]) for rule in rules for name in _held(config, rule, records)), terms
-    )
+    pairs = []
+    for rule in rules:
+        names = list(config.gated)
+        if rule.is_drop and gates.baseline is None:  # a baseline is not below itself
+            names = [name for name in names if name != config.baseline]
+        if (
+            rule.measure is None
+        ):  # calls are those of retrievers; without any, the rule says why it cannot be checked
+            names = [name for name in names if records[name].failed is not None] or names
+        pairs += [(rule, records[name]) for name in names]
+    outcome = check_each(pairs, terms)
     return replace(outcome, stored=tuple(stored_of(results.values())))
-
-
-def _held(config: Config, rule: Rule, records: Mapping[str, Record]) -> list[str]:
-    """The systems that a rule is about; calls are those of retrievers, and a baseline is not below itself."""
-    names = list(config.gated)
-    if rule.is_drop and config.gates.baseline is None:
-        names = [name for name in names if name != config.baseline]
-    if rule.measure is None:
-        names = [name for name in names if records[name].failed is not None] or names  # else it says why not
-    return names
 
 
 def records_of(
@@ -344,28 +341,24 @@ def records_of(
     """What was measured of each system, as it is shown; ``digested`` if it is to be compared with results of another day."""
     from ranklens.scores.history.record import Record, digests_of
 
-    known = digests_of(next(iter(scores.values()))) if digested else {}
+    digests = digests_of(next(iter(scores.values()))) if digested else {}
     results = benchmark.results if benchmark is not None else {}
-    found = {}
+    records = {}
     for name, one in scores.items():
         asked = results.get(name)
         seconds = None if asked is None else list(asked.seconds.values())
-        record = Record.of(one, name, digests=known, seconds=seconds)
+        record = Record.of(one, name, digests=digests, seconds=seconds)
         if asked is not None:
             record = replace(record, failed=asked.status["failed"], errors=asked.errors)
             record = replace(record, texts=benchmark.queries if benchmark is not None else {})
-        record = record if compared is None else _aligned(record, compared)
+        if compared is not None:  # on the queries that are compared
+            left_out = record.expected - len(compared.query_ids)
+            record = replace(record, values=compared.aligned.of(record.system), left_out=left_out)
         if benchmark is not None:
             unasked, unanswerable = benchmark.without_text, benchmark.unanswerable
             record = replace(record, left_out=record.left_out + unasked, unanswerable=unanswerable)
-        found[name] = record
-    return found
-
-
-def _aligned(record: Record, compared: Comparison) -> Record:
-    """The same on the queries that are compared."""
-    left_out = record.expected - len(compared.query_ids)
-    return replace(record, values=compared.aligned.of(record.system), left_out=left_out)
+        records[name] = record
+    return records
 
 
 def write_outputs(result: BenchResult) -> None:
@@ -388,20 +381,17 @@ def write_outputs(result: BenchResult) -> None:
         data = result.config.data
         texts_of = result.benchmark.queries if result.benchmark is not None else data.queries
         result.comparison.to_html(files["report"], queries=texts_of, corpus=data.corpus)
-    _log(result)
+    if trackers := _trackers(result.config):
+        from ranklens.report.trackers.content import content_of
 
-
-def _log(result: BenchResult) -> None:
-    """Hand the results to the trackers that the configuration names."""
-    trackers = _trackers(result.config)
-    if not trackers:
-        return
-    from ranklens.report.trackers.content import content_of
-
-    report = result.comparison.to_html if result.comparison is not None else None
-    content = content_of(result.scores, report=report, further=_of_calls(result.benchmark))
-    for log in trackers:
-        log(content)
+        calls = {
+            name: {"failed": run.status["failed"], "latency_p95": run.latency.p95 if run.latency else None}
+            for name, run in (result.benchmark.results if result.benchmark is not None else {}).items()
+        }
+        report = result.comparison.to_html if result.comparison is not None else None
+        content = content_of(result.scores, report=report, further=calls)
+        for log in trackers:
+            log(content)
 
 
 def _trackers(config: Config) -> list[Callable[[Any], None]]:
@@ -411,21 +401,13 @@ def _trackers(config: Config) -> list[Callable[[Any], None]]:
     return [find(tracker, config.folder) for tracker in config.outputs.log_to]
 
 
-def _of_calls(benchmark: Benchmark | None) -> dict[str, dict[str, float | None]]:
-    results = benchmark.results if benchmark is not None else {}
-    return {
-        name: {"failed": run.status["failed"], "latency_p95": run.latency.p95 if run.latency else None}
-        for name, run in results.items()
-    }
-
-
 def inputs(config: Config, *, update: bool = False) -> list[Path | None]:
     """The files that are read, the configuration among them; the baseline is not, where it is to be written."""
-    data, held = config.data, config.gates.baseline
+    data, baseline = config.data, config.gates.baseline
     code = [
         source(entry.retriever, config.folder) for entry in config.retrievers if entry.retriever is not None
     ]
-    frozen = [] if update or held is None or held.startswith(HISTORY) else [Path(held)]
+    frozen = [] if update or baseline is None or baseline.startswith(HISTORY) else [Path(baseline)]
     return [config.file, data.qrels, data.queries, data.corpus, *data.runs.values(), *frozen, *code]
 
 
@@ -442,21 +424,6 @@ def outputs(config: Config) -> list[Path]:
 def _files(config: Config) -> dict[str, Path]:
     """The files to be written, by key."""
     outputs = config.outputs
-    found = {
-        "table": outputs.table,
-        "json": outputs.json_file,
-        "markdown": outputs.markdown,
-        "csv": outputs.csv,
-        "latex": outputs.latex,
-        "report": outputs.report,
-    }
-    return {key: path for key, path in found.items() if path is not None}
-
-
-def _make_room(path: Path, key: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{key}: {path} cannot be written: {error.strerror}.") from None
-    if path.is_dir():
-        raise InputError(f"{key}: {path} is a folder; choose a file name.")
+    names = ("table", "json_file", "markdown", "csv", "latex", "report")
+    paths = {name.removesuffix("_file"): getattr(outputs, name) for name in names}
+    return {key: path for key, path in paths.items() if path is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from pydantic import (
 
 from ranklens.bench.config.checks import check, check_retriever
 from ranklens.comparison.options import CompareOptions
+from ranklens.data.files.collection import names_of
 from ranklens.data.matching.parsing import matching
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest
@@ -50,15 +51,6 @@ def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
         raise ValueError(f"{str(path)!r:.60} is not allowed: {error}") from None
 
 
-def _named_runs(value: object) -> object:
-    """A list of paths, or of ``NAME=PATH``, as a dict."""
-    if not isinstance(value, list):
-        return value
-    from ranklens.data.files.collection import names_of
-
-    return names_of([str(run) for run in value])
-
-
 def _one_of(allowed: tuple[str, ...]) -> AfterValidator:
     def check(value: str) -> str:
         if value not in allowed:
@@ -76,53 +68,24 @@ def _policy(given: object) -> object:
     return make_policy(None, {str(name): value for name, value in given.items()})
 
 
-def _age(value: float | str) -> float | str:
-    in_seconds(value)
-    return value
+def _checked(check: Callable[[Any], object], kind: type = AfterValidator) -> Any:
+    """Refuse what the check refuses; the value stays as it is."""
+
+    def unchanged(value: Any) -> Any:
+        check(value)
+        return value
+
+    return kind(unchanged)
 
 
 def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-def _trackers(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(check_tracker(name) for name in names)
-
-
-def _measures(names: tuple[str, ...]) -> tuple[str, ...]:
-    parse_many(names)
-    return names
-
-
-def _measure(name: str) -> str:
-    parse(name)
-    return name
-
-
 def _no_truth(value: object) -> object:
     """Python takes true for 1; in a configuration it is a mistake."""
     if isinstance(value, bool):
         raise InputError(f"{value} is not allowed; give a number.")
-    return value
-
-
-def _floor(value: object) -> object:
-    """Refuse ``80%`` with the number that is meant; what is no number is left to the model."""
-    return floor_of(value) if str(value).strip().endswith("%") else _no_truth(value)
-
-
-def _ruled(given: object) -> object:
-    """Rules alone, as one text or a list of them."""
-    return {"rules": given} if isinstance(given, (str, list, tuple)) else given
-
-
-def _held_against(value: str, info: ValidationInfo) -> str:
-    """A file is beside the configuration."""
-    return value if value.startswith(HISTORY) else str(_beside_the_file(Path(value), info))
-
-
-def _margin(value: float | str) -> float | str:
-    Margin.of(value)
     return value
 
 
@@ -155,10 +118,18 @@ Above0 = Annotated[float, BeforeValidator(_no_truth), Field(gt=0, allow_inf_nan=
 Seconds = Annotated[float, BeforeValidator(_no_truth), Field(ge=0, allow_inf_nan=False)]
 From0 = Annotated[int, BeforeValidator(_no_truth), Field(ge=0)]
 From1 = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
-Named = Annotated[str, AfterValidator(_measure)]  # a measure
+Named = Annotated[str, _checked(parse)]  # a measure
 Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
-Floor = Annotated[float, BeforeValidator(_floor)]
-Allowance = Annotated[float | str, BeforeValidator(_margin)]
+# ``80%`` is refused with the number that is meant; what is no number is left to the model.
+Floor = Annotated[
+    float, BeforeValidator(lambda low: floor_of(low) if str(low).strip().endswith("%") else _no_truth(low))
+]
+# A file is beside the configuration.
+HeldAgainst = Annotated[
+    str,
+    AfterValidator(lambda at, info: at if at.startswith(HISTORY) else str(_beside_the_file(Path(at), info))),
+]
+Allowance = Annotated[float | str, _checked(Margin.of, BeforeValidator)]
 Allowed = Annotated[InstanceOf[Limit], BeforeValidator(Limit.parse), PlainSerializer(_as_text)]
 Ruled = Annotated[InstanceOf[Rule], BeforeValidator(Rule.parse), PlainSerializer(_as_text)]
 
@@ -188,7 +159,7 @@ class Part(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _null_is_the_default(cls, given: Any) -> Any:
+    def null_is_the_default(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
         optional = {
@@ -224,7 +195,7 @@ class Performance(Part):
         "repeats no call: true or false. Changed code, parameters and versions are asked again; a changed remote "
         "service or index is not seen.",
     )
-    max_age: Annotated[float | str, AfterValidator(_age)] | None = _asking("max_age")
+    max_age: Annotated[float | str, _checked(in_seconds)] | None = _asking("max_age")
     stop_after: From1 = _asking("stop_after")
     parallel_processing: bool | None = Field(
         default=None,
@@ -235,7 +206,7 @@ class Performance(Part):
 class RetrievalMetrics(Part):
     """What to measure."""
 
-    enabled_metrics: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_measures)] = Field(
+    enabled_metrics: Annotated[tuple[str, ...], BeforeValidator(_listed), _checked(parse_many)] = Field(
         default=("rag",),
         min_length=1,
         description="Measures in any spelling (hit@5, nDCG@10, map) or presets (rag, search, beir): a list.",
@@ -264,7 +235,10 @@ class Data(Part):
         "have texts.",
     )
     corpus: Place | None = Field(default=None, description="The texts of the documents, for the report.")
-    runs: Annotated[dict[str, Place], BeforeValidator(_named_runs)] = Field(
+    runs: Annotated[
+        dict[str, Place],
+        BeforeValidator(lambda runs: names_of([*map(str, runs)]) if isinstance(runs, list) else runs),
+    ] = Field(
         default_factory=dict,
         description="Existing runs or logs: names with files, or a list of files.",
     )
@@ -341,7 +315,7 @@ class Retriever(Part):
     )
 
     @model_validator(mode="after")
-    def _is_one_of_both(self) -> Retriever:
+    def is_one_of_both(self) -> Retriever:
         check_retriever(self)
         return self
 
@@ -354,7 +328,7 @@ class Gates(Part):
         description="Rules: a list of texts such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', "
         "'nDCG@10[type=how-to] >= 0.4'.",
     )
-    baseline: Annotated[str, AfterValidator(_held_against)] | None = Field(
+    baseline: HeldAgainst | None = Field(
         default=None,
         description="What drops are measured from, instead of the system that baseline names: a file that ranklens gate --update wrote, "
         "or history:REF.",
@@ -400,20 +374,13 @@ class Gates(Part):
 
 def rules_of(gates: Gates) -> list[Rule]:
     """The older keys are short for rules."""
-    floors = [Rule(parse(name), ">=", Limit(floor), key="floors") for name, floor in gates.floors.items()]
-    drops = [
-        Rule(parse(name), "<=", drop, is_drop=True, key="max_regression")
-        for name, drop in gates.max_regression.items()
-    ]
-    calls = [
-        Rule(subject, "<=", Limit(limit), key=key)
-        for subject, limit, key in (
-            (FAILED, gates.max_failed, "max_failed"),
-            ("p95", gates.max_latency_p95, "max_latency_p95"),
-        )
-        if limit is not None
-    ]
-    return [*floors, *drops, *calls, *gates.rules]
+    rules = [Rule(parse(name), ">=", Limit(floor), key="floors") for name, floor in gates.floors.items()]
+    for name, drop in gates.max_regression.items():
+        rules.append(Rule(parse(name), "<=", drop, is_drop=True, key="max_regression"))
+    for subject, key in ((FAILED, "max_failed"), ("p95", "max_latency_p95")):
+        if (limit := getattr(gates, key)) is not None:
+            rules.append(Rule(subject, "<=", Limit(limit), key=key))
+    return [*rules, *gates.rules]
 
 
 class Outputs(Part):
@@ -428,7 +395,9 @@ class Outputs(Part):
     runs: Place | None = Field(
         default=None, description="Folder for the rankings of the retrievers, as TREC run files."
     )
-    log_to: Annotated[tuple[str, ...], BeforeValidator(_listed), AfterValidator(_trackers)] = Field(
+    log_to: Annotated[
+        tuple[str, ...], BeforeValidator(_listed), _checked(lambda names: [*map(check_tracker, names)])
+    ] = Field(
         default=(),
         description="Experiment trackers to log to: a list of mlflow, wandb and tensorboard (tensorboard:FOLDER for a folder other than "
         "runs). They find their servers and projects in the environment.",
@@ -498,9 +467,11 @@ class Config(Part):
         "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
         "span_from: [document, start, end]}, {by: text, how: overlap, threshold: 0.7}.",
     )
-    gates: Annotated[Gates, BeforeValidator(_ruled)] = Field(
-        default_factory=Gates, description="Conditions that must hold."
-    )
+    # Rules alone will do, as one text or a list of them.
+    gates: Annotated[
+        Gates,
+        BeforeValidator(lambda given: {"rules": given} if isinstance(given, (str, list, tuple)) else given),
+    ] = Field(default_factory=Gates, description="Conditions that must hold.")
     outputs: Outputs = Field(default_factory=Outputs, description="What to write.")
 
     _file: Path | None = PrivateAttr(default=None)
@@ -559,6 +530,6 @@ class Config(Part):
         return list(self.gates.systems) if self.gates.systems is not None else others or self.systems
 
     @model_validator(mode="after")
-    def _goes_together(self) -> Config:
+    def goes_together(self) -> Config:
         check(self)
         return self

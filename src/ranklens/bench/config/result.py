@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.guard import wording
 from ranklens.retrieval.ages import in_words
+from ranklens.retrieval.answers import TIMES
 from ranklens.scores import Scores, details
 from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ranklens.retrieval.benchmark import Benchmark
 
 FORMAT_VERSION = 1  # of to_json; 1: first version
+# Of a retriever's run, in JSON.
+_OF_A_RUN = ("name", "k", "status", "latency", "throughput", "version", "tokens", "cost", "stored", "oldest")
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,26 @@ class BenchResult:
 
     def table(self) -> Table:
         """Means by system, with intervals unless the configuration says otherwise."""
-        if self.comparison is None:
-            return _means(
-                self.scores, self.config.confidence if self._analysis.confidence_intervals else None
-            )
-        return next(part for part in self._compared() if isinstance(part, Table))
+        if self.comparison is not None:
+            return next(part for part in self._compared() if isinstance(part, Table))
+        level = self.config.confidence if self._analysis.confidence_intervals else None
+        first = next(iter(self.scores.values()))
+        measures = [m for m in first.measures if m.definition.aggregate != "none"]
+        rows = []
+        notes: dict[str, list[str]] = {}
+        for name, one in self.scores.items():
+            notes.setdefault("; ".join(details(one.account(), one.measures)), []).append(name)
+            row = [name]
+            for measure in measures:
+                if measure.definition.aggregate == "sum":
+                    row.append(f"{one.mean[str(measure)]:,.0f}")
+                else:
+                    around = "" if level is None else f" {one.interval(measure, level=level)}"
+                    row.append(f"{one.mean[str(measure)]:.4f}{around}")
+            rows.append(row)
+        lines = [line if len(notes) == 1 else f"{', '.join(names)}: {line}" for line, names in notes.items()]
+        lines += [f"{level:.0%} intervals"] if level is not None else []
+        return Table(["system", *(m.shown for m in measures)], rows, note=".\n".join(lines) + ".")
 
     def __str__(self) -> str:
         return str(self.printout())
@@ -79,7 +97,7 @@ class BenchResult:
             return self.comparison.to_frame()
         import polars as pl
 
-        frames = {name: found.to_frame(level=self.config.confidence) for name, found in self.scores.items()}
+        frames = {name: one.to_frame(level=self.config.confidence) for name, one in self.scores.items()}
         return pl.concat(f.select(pl.lit(name).alias("system"), "*") for name, f in frames.items())
 
     def to_csv(self) -> str:
@@ -94,11 +112,15 @@ class BenchResult:
         else:
             content["level"] = self.config.confidence
             content["scores"] = {
-                name: json.loads(found.to_json(level=self.config.confidence))
-                for name, found in self.scores.items()
+                name: json.loads(one.to_json(level=self.config.confidence))
+                for name, one in self.scores.items()
             }
         if self.benchmark is not None:
-            content["retrievers"] = [_told(result) for result in self.benchmark.results.values()]
+            content["retrievers"] = [
+                {name: getattr(run, name) for name in _OF_A_RUN}
+                | ({"latency": {key: getattr(run.latency, key) for key in TIMES}} if run.latency else {})
+                for run in self.benchmark.results.values()
+            ]
         content["gates"] = [check.to_dict() for check in self.checks]
         content["passed"] = self.passed
         return json.dumps(content, ensure_ascii=False)
@@ -121,58 +143,15 @@ class BenchResult:
         parts += [self.benchmark.table()] if self.benchmark is not None else []
         parts += self._compared() if self.comparison is not None else [self.table()]
         lines = [*(wording.headline(check) for check in self.checks), *self.outcome.notes]
-        told = [self._with_ages(part) for part in parts]
-        return Printout([*told, Lines("Gates", lines)] if lines else told)
-
-    def _with_ages(self, part: Table | Lines) -> Table | Lines:
-        """The verdict with a word on systems of which nothing was asked."""
-        if self.benchmark is None or isinstance(part, Table) or part.title != "Verdict":
-            return part
-        stored = [result for result in self.benchmark.results.values() if result.all_stored]
-        return replace(part, lines=[*part.lines, *(f"{r.name}: {from_store(r)}." for r in stored)])
+        results = self.benchmark.results.values() if self.benchmark is not None else ()
+        stored = [f"{run.name}: {from_store(run)}." for run in results if run.all_stored]
+        for place, part in enumerate(parts):
+            if isinstance(part, Lines) and part.title == "Verdict":
+                parts[place] = replace(part, lines=[*part.lines, *stored])
+        return Printout([*parts, Lines("Gates", lines)] if lines else parts)
 
 
 def from_store(result: RetrieverRun) -> str:
     """That nothing was asked, and how old the answers are."""
     age = "" if result.oldest is None else f", the oldest is {in_words(result.oldest)}"
     return f"all {counted(len(result.answers), 'answer')} come from the store{age}; --fresh asks again"
-
-
-def _means(scores: Mapping[str, Scores], level: float | None) -> Table:
-    """One row per system, one column per measure."""
-    first = next(iter(scores.values()))
-    measures = [m for m in first.measures if m.definition.aggregate != "none"]
-    rows = [[name, *(_mean(found, measure, level) for measure in measures)] for name, found in scores.items()]
-    notes: dict[str, list[str]] = {}
-    for name, found in scores.items():
-        notes.setdefault("; ".join(details(found.account(), found.measures)), []).append(name)
-    told = [line if len(notes) == 1 else f"{', '.join(names)}: {line}" for line, names in notes.items()]
-    if level is not None:
-        told.append(f"{level:.0%} intervals")
-    return Table(["system", *(m.shown for m in measures)], rows, note=".\n".join(told) + ".")
-
-
-def _mean(scores: Scores, measure: Any, level: float | None) -> str:
-    mean, kind = scores.mean[str(measure)], measure.definition.aggregate
-    if kind == "sum":
-        return f"{mean:,.0f}"
-    return f"{mean:.4f}" if level is None else f"{mean:.4f} {scores.interval(measure, level=level)}"
-
-
-def _told(result: Any) -> dict[str, Any]:
-    """A retriever's run for JSON."""
-    latency = result.latency and {
-        key: getattr(result.latency, key) for key in ("p50", "p90", "p95", "p99", "mean")
-    }
-    return {
-        "name": result.name,
-        "k": result.k,
-        "status": result.status,
-        "latency": latency,
-        "throughput": result.throughput,
-        "version": result.version,
-        "tokens": result.tokens,
-        "cost": result.cost,
-        "stored": result.stored,
-        "oldest": result.oldest,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard, get_args, get_origin
+from typing import TYPE_CHECKING, TypeAlias, get_args, get_origin
 
 from ranklens.errors import InputError, InPython, Message, Option, nearest
 from ranklens.words import either
@@ -13,7 +13,6 @@ from ranklens.words import either
 if TYPE_CHECKING:
     import yaml
     from pydantic import BaseModel, ValidationError
-    from pydantic_core import ErrorDetails
 
 _MOST_VALUES = 100_000  # of a configuration; aliases count as often as they are used
 KeyPath: TypeAlias = "tuple[str | int, ...]"  # ("retrievers", 1, "k")
@@ -139,35 +138,26 @@ def tell(
     error: ValidationError, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
 ) -> InputError:
     """Everything that is wrong, one line each: where, what was given, what is allowed."""
-    found = sorted({_sentence(detail, model, path, lines) for detail in error.errors()})
-    place = str(path) if path is not None else None
-    sentences = [part for _, sentence in found for part in ("\n", sentence)][1:]
-    return InputError(*sentences, path=place, line=found[0][0] or None)
-
-
-def _sentence(
-    detail: ErrorDetails, model: type[BaseModel], path: Path | None, lines: Mapping[KeyPath, int]
-) -> tuple[int, str]:
-    """The line, to sort by, and what is wrong there."""
-    own = (detail.get("ctx") or {}).get("error")
-    at: KeyPath = (*(part for part in detail["loc"] if part != "[key]"), *getattr(own, "key", ()))
-    line = next((lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in lines), None)
-    where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-    return line or 0, f"{where}{spell(at)}: {_what_is_wrong(detail, at, model, own)}"
-
-
-def _what_is_wrong(detail: ErrorDetails, at: KeyPath, model: type[BaseModel], own: Exception | None) -> str:
-    if detail["type"] == "extra_forbidden":
-        parent = model_at(at[:-1], model)
-        return f"unknown key: {nearest(str(at[-1]), keys_of(parent))}"
-    description = _description(at, model)
-    if detail["type"] == "missing":
-        return f"is missing. {description}"
-    if own is not None:
-        return own.spelled(as_key) if isinstance(own, Message) else str(own)
-    if detail["type"] == "model_type":
-        description += f" Its keys are {', '.join(keys_of(model_at(at, model)))}."
-    return f"{shown(detail['input'])} is not allowed. {description}"
+    by_line: set[tuple[int, str]] = set()
+    for detail in error.errors():
+        own = (detail.get("ctx") or {}).get("error")
+        at: KeyPath = (*(part for part in detail["loc"] if part != "[key]"), *getattr(own, "key", ()))
+        line = next((lines[at[:n]] for n in range(len(at), 0, -1) if at[:n] in lines), None)
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        described = description_of(at, model)
+        if detail["type"] == "extra_forbidden":
+            wrong = f"unknown key: {nearest(str(at[-1]), keys_of(model_at(at[:-1], model)))}"
+        elif detail["type"] == "missing":
+            wrong = f"is missing. {described}"
+        elif own is not None:
+            wrong = own.spelled(as_key) if isinstance(own, Message) else str(own)
+        else:
+            keys = f" Its keys are {', '.join(keys_of(model_at(at, model)))}."
+            described += keys if detail["type"] == "model_type" else ""
+            wrong = f"{shown(detail['input'])} is not allowed. {described}"
+        by_line.add((line or 0, f"{where}{spell(at)}: {wrong}"))
+    sentences = [part for _, sentence in sorted(by_line) for part in ("\n", sentence)][1:]
+    return InputError(*sentences, path=None if path is None else str(path), line=min(by_line)[0] or None)
 
 
 def shown(value: object) -> str:
@@ -189,26 +179,23 @@ def keys_of(model: type[BaseModel] | None) -> list[str]:
 
 def model_at(at: KeyPath, model: type[BaseModel]) -> type[BaseModel] | None:
     """The model that describes the value at a path; None if the value has no keys."""
-    found = model
+    from pydantic import BaseModel
+
+    inner = model
     for part in at:
         if isinstance(part, int):
             continue
-        field = next((f for name, f in found.model_fields.items() if (f.alias or name) == part), None)
-        kinds = [field.annotation, *get_args(field.annotation)] if field else []
-        inner = next((kind for kind in kinds if not get_origin(kind) and _is_model(kind)), None)
-        if inner is None:
+        field = next((f for name, f in inner.model_fields.items() if (f.alias or name) == part), None)
+        for kind in [field.annotation, *get_args(field.annotation)] if field else ():
+            if isinstance(kind, type) and not get_origin(kind) and issubclass(kind, BaseModel):
+                inner = kind
+                break
+        else:
             return None
-        found = inner
-    return found
+    return inner
 
 
-def _is_model(kind: object) -> TypeGuard[type[BaseModel]]:
-    from pydantic import BaseModel
-
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _description(at: KeyPath, model: type[BaseModel]) -> str:
+def description_of(at: KeyPath, model: type[BaseModel]) -> str:
     """What the model says about the last named key of a path."""
     names = [n for n, part in enumerate(at) if isinstance(part, str)]
     for n in reversed(names):

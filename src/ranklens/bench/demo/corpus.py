@@ -22,217 +22,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MODULES = [
-    "builtins",
-    "abc",
-    "argparse",
-    "array",
-    "ast",
-    "asyncio",
-    "atexit",
-    "base64",
-    "bdb",
-    "binascii",
-    "bisect",
-    "bz2",
-    "calendar",
-    "cmath",
-    "cmd",
-    "code",
-    "codecs",
-    "codeop",
-    "collections",
-    "collections.abc",
-    "colorsys",
-    "compileall",
-    "concurrent.futures",
-    "configparser",
-    "contextlib",
-    "contextvars",
-    "copy",
-    "copyreg",
-    "cProfile",
-    "csv",
-    "ctypes",
-    "ctypes.util",
-    "dataclasses",
-    "datetime",
-    "dbm",
-    "dbm.dumb",
-    "decimal",
-    "difflib",
-    "dis",
-    "doctest",
-    "email",
-    "email.charset",
-    "email.encoders",
-    "email.generator",
-    "email.header",
-    "email.headerregistry",
-    "email.message",
-    "email.mime.application",
-    "email.mime.audio",
-    "email.mime.base",
-    "email.mime.image",
-    "email.mime.multipart",
-    "email.mime.text",
-    "email.parser",
-    "email.policy",
-    "email.utils",
-    "enum",
-    "faulthandler",
-    "filecmp",
-    "fileinput",
-    "fnmatch",
-    "fractions",
-    "ftplib",
-    "functools",
-    "gc",
-    "getopt",
-    "getpass",
-    "gettext",
-    "glob",
-    "graphlib",
-    "gzip",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "html.parser",
-    "http",
-    "http.client",
-    "http.cookiejar",
-    "http.cookies",
-    "http.server",
-    "imaplib",
-    "importlib",
-    "importlib.abc",
-    "importlib.machinery",
-    "importlib.metadata",
-    "importlib.resources",
-    "importlib.util",
-    "inspect",
-    "io",
-    "ipaddress",
-    "itertools",
-    "json",
-    "json.decoder",
-    "json.encoder",
-    "keyword",
-    "linecache",
-    "locale",
-    "logging",
-    "logging.config",
-    "logging.handlers",
-    "lzma",
-    "mailbox",
-    "marshal",
-    "math",
-    "mimetypes",
-    "mmap",
-    "modulefinder",
-    "multiprocessing",
-    "multiprocessing.connection",
-    "multiprocessing.managers",
-    "multiprocessing.pool",
-    "multiprocessing.shared_memory",
-    "netrc",
-    "numbers",
-    "operator",
-    "optparse",
-    "os",
-    "os.path",
-    "pathlib",
-    "pdb",
-    "pickle",
-    "pickletools",
-    "pkgutil",
-    "platform",
-    "plistlib",
-    "poplib",
-    "pprint",
-    "profile",
-    "pstats",
-    "py_compile",
-    "pyclbr",
-    "pydoc",
-    "queue",
-    "quopri",
-    "random",
-    "re",
-    "reprlib",
-    "runpy",
-    "sched",
-    "secrets",
-    "select",
-    "selectors",
-    "shelve",
-    "shlex",
-    "shutil",
-    "signal",
-    "smtplib",
-    "socket",
-    "socketserver",
-    "sqlite3",
-    "ssl",
-    "stat",
-    "statistics",
-    "string",
-    "stringprep",
-    "struct",
-    "subprocess",
-    "symtable",
-    "sys",
-    "sysconfig",
-    "tabnanny",
-    "tarfile",
-    "tempfile",
-    "textwrap",
-    "threading",
-    "time",
-    "timeit",
-    "token",
-    "tokenize",
-    "tomllib",
-    "trace",
-    "traceback",
-    "tracemalloc",
-    "types",
-    "typing",
-    "unicodedata",
-    "unittest",
-    "unittest.mock",
-    "urllib.error",
-    "urllib.parse",
-    "urllib.request",
-    "urllib.response",
-    "urllib.robotparser",
-    "uuid",
-    "venv",
-    "warnings",
-    "wave",
-    "weakref",
-    "webbrowser",
-    "wsgiref.handlers",
-    "wsgiref.headers",
-    "wsgiref.simple_server",
-    "wsgiref.util",
-    "wsgiref.validate",
-    "xml.dom",
-    "xml.dom.minidom",
-    "xml.dom.pulldom",
-    "xml.etree.ElementTree",
-    "xml.sax",
-    "xml.sax.handler",
-    "xml.sax.saxutils",
-    "xml.sax.xmlreader",
-    "xmlrpc.client",
-    "xmlrpc.server",
-    "zipapp",
-    "zipfile",
-    "zipimport",
-    "zlib",
-    "zoneinfo",
-]
+    "builtins", "abc", "argparse", "array", "ast", "asyncio", "atexit", "base64", "bdb", "binascii",
+    "bisect", "bz2", "calendar", "cmath", "cmd", "code", "codecs", "codeop", "collections",
+    "collections.abc", "colorsys", "compileall", "concurrent.futures", "configparser", "contextlib",
+    "contextvars", "copy", "copyreg", "cProfile", "csv", "ctypes", "ctypes.util", "dataclasses", "datetime",
+    "dbm", "dbm.dumb", "decimal", "difflib", "dis", "doctest", "email", "email.charset", "email.encoders",
+    "email.generator", "email.header", "email.headerregistry", "email.message", "email.mime.application",
+    "email.mime.audio", "email.mime.base", "email.mime.image", "email.mime.multipart", "email.mime.text",
+    "email.parser", "email.policy", "email.utils", "enum", "faulthandler", "filecmp", "fileinput",
+    "fnmatch", "fractions", "ftplib", "functools", "gc", "getopt", "getpass", "gettext", "glob", "graphlib",
+    "gzip", "hashlib", "heapq", "hmac", "html", "html.parser", "http", "http.client", "http.cookiejar",
+    "http.cookies", "http.server", "imaplib", "importlib", "importlib.abc", "importlib.machinery",
+    "importlib.metadata", "importlib.resources", "importlib.util", "inspect", "io", "ipaddress",
+    "itertools", "json", "json.decoder", "json.encoder", "keyword", "linecache", "locale", "logging",
+    "logging.config", "logging.handlers", "lzma", "mailbox", "marshal", "math", "mimetypes", "mmap",
+    "modulefinder", "multiprocessing", "multiprocessing.connection", "multiprocessing.managers",
+    "multiprocessing.pool", "multiprocessing.shared_memory", "netrc", "numbers", "operator", "optparse",
+    "os", "os.path", "pathlib", "pdb", "pickle", "pickletools", "pkgutil", "platform", "plistlib", "poplib",
+    "pprint", "profile", "pstats", "py_compile", "pyclbr", "pydoc", "queue", "quopri", "random", "re",
+    "reprlib", "runpy", "sched", "secrets", "select", "selectors", "shelve", "shlex", "shutil", "signal",
+    "smtplib", "socket", "socketserver", "sqlite3", "ssl", "stat", "statistics", "string", "stringprep",
+    "struct", "subprocess", "symtable", "sys", "sysconfig", "tabnanny", "tarfile", "tempfile", "textwrap",
+    "threading", "time", "timeit", "token", "tokenize", "tomllib", "trace", "traceback", "tracemalloc",
+    "types", "typing", "unicodedata", "unittest", "unittest.mock", "urllib.error", "urllib.parse",
+    "urllib.request", "urllib.response", "urllib.robotparser", "uuid", "venv", "warnings", "wave",
+    "weakref", "webbrowser", "wsgiref.handlers", "wsgiref.headers", "wsgiref.simple_server", "wsgiref.util",
+    "wsgiref.validate", "xml.dom", "xml.dom.minidom", "xml.dom.pulldom", "xml.etree.ElementTree", "xml.sax",
+    "xml.sax.handler", "xml.sax.saxutils", "xml.sax.xmlreader", "xmlrpc.client", "xmlrpc.server", "zipapp",
+    "zipfile", "zipimport", "zlib", "zoneinfo",
+]  # fmt: skip
 
 # Programs replace these hooks, our command line among them; the originals have the documentation.
 _ORIGINALS = {
@@ -270,7 +88,7 @@ def build() -> Corpus:
     >>> len(corpus) > 3000
     True
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     lacking = []
     seen: set[int] = set()
     with warnings.catch_warnings():
@@ -285,13 +103,22 @@ def build() -> Corpus:
                 text = _text(thing)
                 if text and id(thing) not in seen:
                     seen.add(id(thing))
-                    found.setdefault(title, text)
-    if len(found) < _FEWEST:
+                    texts.setdefault(title, text)
+    if len(texts) < _FEWEST:
         raise InputError(
-            f"This Python has only {len(found)} docstrings: it was started with -OO or built without them. "
+            f"This Python has only {len(texts)} docstrings: it was started with -OO or built without them. "
             "Start it without -OO, or use another Python."
         )
-    return Corpus(_without_copies(found), tuple(lacking))
+    # Of several documents of a package with the same text and the same last name, the one with the shortest title stays:
+    # ``random.choice`` is a method of a hidden ``random.Random``, and ``bytes`` repeats ``str``. A copy is as good an answer
+    # as the original, so copies would only blur the judgments.
+    originals: dict[tuple[str, str, str], str] = {}
+    for title in sorted(texts, key=lambda title: (len(title), title)):
+        package, _, _ = title.partition(".")
+        package = "" if hasattr(builtins, package) else package
+        originals.setdefault((package, title.rpartition(".")[2], texts[title]), title)
+    titles = set(originals.values())
+    return Corpus({title: text for title, text in texts.items() if title in titles}, tuple(lacking))
 
 
 def _things(name: str, module: types.ModuleType) -> Iterator[tuple[str, object]]:
@@ -316,33 +143,29 @@ def _public_names(module: types.ModuleType) -> list[str]:
     names = getattr(module, "__all__", None)
     if names is None:
         home = module.__name__
+        origins = {key: getattr(thing, "__module__", None) or home for key, thing in vars(module).items()}
         names = [
             key
-            for key, thing in vars(module).items()
-            if _is_from(home, thing) or f"{home}.{key}" in _ORIGINALS
+            for key, origin in origins.items()
+            if home in ("builtins", origin.lstrip("_")) or f"{home}.{key}" in _ORIGINALS
         ]
     return sorted(key for key in names if not key.startswith("_"))
-
-
-def _is_from(home: str, thing: object) -> bool:
-    origin = getattr(thing, "__module__", None) or home
-    return home in ("builtins", origin.lstrip("_"))
 
 
 def _methods(cls: type, module: types.ModuleType) -> Iterator[tuple[str, object]]:
     """The public methods and properties that a class defines, or inherits from classes that the module does not show."""
     bases = inspect.getmro(cls)[1:]
-    shown = [base for base in bases if _is_elsewhere(base, cls) or base.__name__ in _public_names(module)]
+    package = cls.__module__.partition(".")[0]
+    public = _public_names(module)
+    shown = [
+        base for base in bases if base.__module__.partition(".")[0] != package or base.__name__ in public
+    ]
     hidden = [base for base in bases if not any(issubclass(other, base) for other in shown)]
     for owner in (cls, *hidden):
         for key, part in sorted(vars(owner).items()):
             is_method = inspect.isroutine(part) or isinstance(part, (property, classmethod, staticmethod))
             if is_method and not key.startswith("_"):
                 yield key, getattr(part, "__func__", part)
-
-
-def _is_elsewhere(base: type, cls: type) -> bool:
-    return base.__module__.partition(".")[0] != cls.__module__.partition(".")[0]
 
 
 def _text(thing: object) -> str:
@@ -356,18 +179,3 @@ def _text(thing: object) -> str:
         return ""
     text = inspect.cleandoc(text)
     return text if len(text) >= _SHORTEST else ""
-
-
-def _without_copies(found: Mapping[str, str]) -> dict[str, str]:
-    """One of several documents of a package with the same text and the same last name: the one with the shortest title.
-
-    ``random.choice`` is a method of a hidden ``random.Random``, and ``bytes`` repeats ``str``. A copy is as good an answer
-    as the original, so copies would only blur the judgments.
-    """
-    kept: dict[tuple[str, str, str], str] = {}
-    for title in sorted(found, key=lambda title: (len(title), title)):
-        package, _, _ = title.partition(".")
-        package = "" if hasattr(builtins, package) else package
-        kept.setdefault((package, title.rpartition(".")[2], found[title]), title)
-    titles = set(kept.values())
-    return {title: text for title, text in found.items() if title in titles}

@@ -52,17 +52,16 @@ def load() -> tuple[Query, ...]:
     """
     text = FILE.read_text(encoding="utf-8")
     blocks = [block.splitlines() for block in re.split(r"\n\s*\n", text) if not block.startswith("#")]
-    return tuple(_query(block[0], block[1:]) for block in blocks)
-
-
-def _query(head: str, lines: list[str]) -> Query:
-    found = _HEAD.fullmatch(head)
-    assert found, head
-    grades = {}
-    for line in lines:
-        grade, _, names = line.partition(":")
-        grades.update(dict.fromkeys(names.split(), int(grade)))
-    return Query(found["id"], found["type"], found["text"], grades)
+    queries = []
+    for head, *lines in blocks:
+        parts = _HEAD.fullmatch(head)
+        assert parts, head
+        grades = {}
+        for line in lines:
+            grade, _, names = line.partition(":")
+            grades.update(dict.fromkeys(names.split(), int(grade)))
+        queries.append(Query(parts["id"], parts["type"], parts["text"], grades))
+    return tuple(queries)
 
 
 def present(queries: Iterable[Query], corpus: Corpus) -> tuple[dict[str, dict[str, int]], list[str]]:

@@ -155,12 +155,21 @@ class Regression:
 
     def __str__(self) -> str:
         """Means, verdict, and the questions behind it, in 80 columns."""
-        lost = self._lost
+        changes = self.comparison.queries("hit@3", BEFORE, AFTER)
+        worse = {query for query, change in changes.select("query", "difference").iter_rows() if change < 0}
+        rows = []
+        for measure in MEASURES:
+            pair = self.comparison.pair(measure, BEFORE, AFTER)
+            around = f"[{pair.interval.low:+.3f}, {pair.interval.high:+.3f}]"
+            p = "< 0.001" if pair.p_value < 0.001 else f"{pair.p_value:.3f}"
+            means = f"{pair.mean_a:.3f}", f"{pair.mean_b:.3f}", f"{pair.difference:+.3f}"
+            rows.append([measure, *means, around, p])
+        lost = [question for question in self.centre.golden if question["id"] in worse]
         first = f", the first {_SHOWN} of them" if len(lost) > _SHOWN else ""
         return "\n\n".join(
             [
                 _INTRODUCTION.format(len(self.centre.articles), len(self.centre.golden)),
-                str(self._table()),
+                str(Table(["measure", BEFORE, AFTER, "change", "95% interval", "p-value"], rows)),
                 f"Gate {'passed' if self.gate.passed else 'failed'}: {RULE}",
                 *(textwrap.fill(one.text, _WIDTH, break_long_words=False) for one in self.gate.verdicts),
                 f"{counted(len(lost), 'question')} lost the answer{first}:",
@@ -174,29 +183,10 @@ class Regression:
         for name, rows in (("golden", self.centre.golden), ("before", self.before), ("after", self.after)):
             write_lines(folder / f"{name}.jsonl", map(json.dumps, rows))
 
-    def _table(self) -> Table:
-        rows = []
-        for measure in MEASURES:
-            pair = self.comparison.pair(measure, BEFORE, AFTER)
-            change = f"{pair.difference:+.3f}"
-            around = f"[{pair.interval.low:+.3f}, {pair.interval.high:+.3f}]"
-            p = "< 0.001" if pair.p_value < 0.001 else f"{pair.p_value:.3f}"
-            rows.append([measure, f"{pair.mean_a:.3f}", f"{pair.mean_b:.3f}", change, around, p])
-        return Table(["measure", BEFORE, AFTER, "change", "95% interval", "p-value"], rows)
-
-    @cached_property
-    def _lost(self) -> list[Question]:
-        changes = self.comparison.queries("hit@3", BEFORE, AFTER)
-        worse = {query for query, change in changes.select("query", "difference").iter_rows() if change < 0}
-        return [question for question in self.centre.golden if question["id"] in worse]
-
     def _story(self, question: Question) -> str:
         """What was asked, what should have been read, and what came first instead."""
         retrieved = next(one["retrieved"] for one in self.after if one["question_id"] == question["id"])
         lines = [f"  {question['question']}", f"    expected   {question['expected_answer'][0]}"]
-        lines += (
-            [f"    retrieved  {textwrap.shorten(retrieved[0]['text'], 62, placeholder=' …')}"]
-            if retrieved
-            else []
-        )
+        if retrieved:
+            lines.append(f"    retrieved  {textwrap.shorten(retrieved[0]['text'], 62, placeholder=' …')}")
         return "\n".join(lines)

@@ -118,6 +118,7 @@ class LatentSemantics:
 
     def __init__(self, documents: Mapping[str, str], dimensions: int = _DIMENSIONS) -> None:
         import numpy as np
+        from scipy.sparse.linalg import norm
 
         self.names = sorted(documents)
         counts = [Counter(_all_words(f"{name} {documents[name]}")) for name in self.names]
@@ -126,7 +127,17 @@ class LatentSemantics:
         self.column = {word: i for i, word in enumerate(vocabulary)}
         self.idf = np.log((1 + len(counts)) / np.array([spread[word] for word in vocabulary]))
         weights = self._weights(counts)
-        self.basis = _strongest_directions(weights, dimensions)
+        # The right singular vectors of the largest singular values, with every text weighted equally, by subspace iteration:
+        # multiply, make orthonormal, repeat. Its few large products stay fast on a busy machine, unlike the many small ones
+        # of ``scipy.sparse.linalg.svds``.
+        unit = weights / np.maximum(_TINY, norm(weights, axis=1))[:, None]
+        basis = np.random.default_rng(0).normal(size=(weights.shape[1], dimensions + _SPARE))
+        for _ in range(8):
+            columns = unit.T @ (unit @ basis)
+            strength, rotation = np.linalg.eigh(columns.T @ columns)  # the strongest last
+            is_strong = strength > _TINY * strength[-1]
+            basis = columns @ (rotation[:, is_strong] / np.sqrt(strength[is_strong]))
+        self.basis: FloatArray = basis[:, -dimensions:]
         self.vectors = _unit(weights @ self.basis)
 
     def __call__(self, question: str, k: int) -> list[tuple[str, float]]:
@@ -155,37 +166,11 @@ def _all_words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 
-def _strongest_directions(weights: sp.csr_array, dimensions: int) -> FloatArray:
-    """The right singular vectors of the largest singular values, with every text weighted equally.
-
-    Subspace iteration: multiply, make orthonormal, repeat. Its few large products stay fast on a busy machine, unlike the
-    many small ones of ``scipy.sparse.linalg.svds``.
-    """
-    import numpy as np
-    from scipy.sparse.linalg import norm
-
-    unit = weights / np.maximum(_TINY, norm(weights, axis=1))[:, None]
-    basis = np.random.default_rng(0).normal(size=(weights.shape[1], dimensions + _SPARE))
-    for _ in range(8):
-        basis = _orthonormal(unit.T @ (unit @ basis))
-    return basis[:, -dimensions:]
-
-
-def _orthonormal(columns: FloatArray) -> FloatArray:
-    """Orthonormal columns for the same space, the strongest last; those without strength are left out."""
-    import numpy as np
-
-    strength, rotation = np.linalg.eigh(columns.T @ columns)
-    kept = strength > _TINY * strength[-1]
-    found: FloatArray = columns @ (rotation[:, kept] / np.sqrt(strength[kept]))
-    return found
-
-
 def _unit(rows: FloatArray) -> FloatArray:
     import numpy as np
 
-    found: FloatArray = rows / np.maximum(_TINY, np.linalg.norm(rows, axis=1, keepdims=True))
-    return found
+    unit: FloatArray = rows / np.maximum(_TINY, np.linalg.norm(rows, axis=1, keepdims=True))
+    return unit
 
 
 class Fusion:

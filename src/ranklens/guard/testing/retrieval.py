@@ -37,9 +37,8 @@ class Retrieval:
     told: list[dict[str, Any]] = field(default_factory=list)
     option: str = "--retrieval-update"  # which writes the baseline
     checked: set[str] = field(default_factory=set)  # rules
-    failures: list[str] = field(
-        default_factory=list
-    )  # of checks, which fail the test even if it catches what they raise
+    # Of checks, which fail the test even if it catches what they raise.
+    failures: list[str] = field(default_factory=list)
     _keys: set[str] = field(default_factory=set)
 
     @classmethod
@@ -82,9 +81,13 @@ class Retrieval:
         """
         __tracebackhide__ = True
         try:
-            outcome = self._checked(
-                results, rules, name, baseline, undecided, queries, clusters, common, min_checked
-            )
+            options = {
+                "undecided": undecided or self.undecided,
+                "clusters": clusters,
+                "common": common,
+                "min_checked": min_checked,
+            }
+            outcome = self._checked(results, rules, name, baseline, queries, options)
         except RankLensError as error:
             self.failures.append(str(error))
             raise error.with_traceback(None) from None  # the user's line says more than ours
@@ -100,11 +103,8 @@ class Retrieval:
         rules: Sequence[str | Rule],
         name: str | None,
         baseline: object,
-        undecided: Undecided | None,
         queries: object,
-        clusters: object,
-        common: bool,
-        min_checked: float | str,
+        options: Mapping[str, Any],
     ) -> Outcome:
         """The verdicts, which are also kept for the end of the run."""
         wanted = [Rule.parse(rule) for rule in rules or self.marked]
@@ -114,27 +114,28 @@ class Retrieval:
             results = {name or self.test.rpartition("::")[2]: results}
         self.checked |= {str(rule) for rule in wanted}
         measures = list(dict.fromkeys(rule.measure for rule in wanted if rule.measure is not None))
-        found = records_of(results, measures)
-        keys = self._named(found.records, name)
-        held = [rule for rule in wanted if not rule.is_drop] if self.update and baseline is None else wanted
-        against = self._against(held, keys, baseline)
+        measured = records_of(results, measures)
+        keys = self._named(measured.records, name)
+        checked = [rule for rule in wanted if not (self.update and baseline is None and rule.is_drop)]
         outcome = Outcome(())  # a run that only freezes drops holds nothing against anything
-        if held:
+        if checked:
             outcome = gate(
-                found.records,
-                held,
-                baseline=against,
-                undecided=undecided or self.undecided,
-                queries=found.fields if queries is None else queries,
-                clusters=clusters,
-                common=common,
-                min_checked=min_checked,
+                measured.records,
+                checked,
+                baseline=self._against(checked, keys, baseline),
+                queries=measured.fields if queries is None else queries,
+                **options,
             )
         if self.update:
-            for record in found.records.values():
-                refuse_to_freeze(wanted, record, share_of(min_checked))
-        outcome = replace(outcome, stored=found.stored)
-        self._tell(outcome, {keys[one]: record for one, record in found.records.items()})
+            for record in measured.records.values():
+                refuse_to_freeze(wanted, record, share_of(options["min_checked"]))
+        outcome = replace(outcome, stored=measured.stored)
+        frozen = {}  # at the end of the run, if it is good enough
+        if self.update and not outcome.failed:
+            records = {keys[one]: record for one, record in measured.records.items()}
+            frozen = {key: Baseline({key: record}).to_text() for key, record in records.items()}
+        told = [*outcome.stored, *map(headline, outcome.verdicts)]
+        self.told.append({"lines": told, "frozen": frozen})
         return outcome
 
     def _named(self, records: Mapping[str, Record], name: str | None) -> dict[str, str]:
@@ -162,14 +163,6 @@ class Retrieval:
                 f"{self.baseline} has no results of {missing[0]!r} yet. Write them with: pytest {self.option}, then commit the file."
             )
         return Baseline({one: frozen.records[key] for one, key in keys.items()}, str(self.baseline))
-
-    def _tell(self, outcome: Outcome, records: Mapping[str, Record]) -> None:
-        """Keep what was found for the end of the run, and what is to be frozen if it is good enough."""
-        frozen = {}
-        if self.update and not outcome.failed:
-            frozen = {key: Baseline({key: record}).to_text() for key, record in records.items()}
-        told = [*outcome.stored, *map(headline, outcome.verdicts)]
-        self.told.append({"lines": told, "frozen": frozen})
 
 
 def rules_of(marks: Iterable[pytest.Mark]) -> list[Rule]:
