@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from ranklens.arrays import FloatArray
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.results import PairResult, SystemResult
     from ranklens.scores import Scores
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 KS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
 NOT_FOUND = "not found"
+_ONE_SYSTEM = "This chart shows pairs of systems, but only one was evaluated; compare at least two."
 _FIRST_RANKS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)  # the last rank of each bar
 
 
@@ -61,9 +61,7 @@ def differences(comparison: Comparison, measure: str) -> pl.DataFrame:
     reference = comparison.baseline or ranked[0]
     pairs = [comparison.pair(measure, reference, system) for system in ranked if system != reference]
     if not pairs:
-        raise InputError(
-            "This chart shows pairs of systems, but only one was evaluated; compare at least two."
-        )
+        raise InputError(_ONE_SYSTEM)
     quantity = comparison.quantity(measure)
     return _table(
         [
@@ -104,9 +102,7 @@ def significance(comparison: Comparison, measure: str) -> pl.DataFrame:
     """``a, b, difference, adjusted_p, significant`` in both directions; difference is b - a."""
     pairs = [p for p in comparison.pairs if p.measure == measure]
     if not pairs:
-        raise InputError(
-            "This chart shows pairs of systems, but only one was evaluated; compare at least two."
-        )
+        raise InputError(_ONE_SYSTEM)
     both = [(p.a, p.b, p.difference, p) for p in pairs] + [(p.b, p.a, -p.difference, p) for p in pairs]
     return _table(
         [
@@ -168,15 +164,26 @@ def latency(comparison: Comparison, measure: str) -> pl.DataFrame:
         raise InputError("There are no latencies; use Benchmark.run to measure them.")
     import polars as pl
 
-    timed = {system: Latency.of(seconds) for system, seconds in comparison.latencies.items() if len(seconds)}
-    table = leaderboard(comparison, measure).filter(pl.col("system").is_in(list(timed)))
+    times = timed(comparison)
+    table = leaderboard(comparison, measure).filter(pl.col("system").is_in(list(times)))
     table = table.with_columns(
-        pl.Series("p50", [timed[system].p50 for system in table["system"]], dtype=pl.Float64),
-        pl.Series("p95", [timed[system].p95 for system in table["system"]], dtype=pl.Float64),
+        pl.Series("p50", [times[system].p50 for system in table["system"]], dtype=pl.Float64),
+        pl.Series("p95", [times[system].p95 for system in table["system"]], dtype=pl.Float64),
     )
     sign = -1 if Quantity.named(measure).better == "lower" else 1
-    front = _front(sign * table["mean"].to_numpy(), table["p50"].to_numpy())
-    return table.with_columns(pl.Series("front", front, dtype=pl.Boolean))
+    quality, seconds = sign * table["mean"].to_numpy(), table["p50"].to_numpy()
+    better = (quality[None, :] >= quality[:, None]) & (seconds[None, :] <= seconds[:, None])
+    strictly = (quality[None, :] > quality[:, None]) | (seconds[None, :] < seconds[:, None])
+    return table.with_columns(pl.Series("front", ~np.any(better & strictly, axis=1), dtype=pl.Boolean))
+
+
+def timed(comparison: Comparison) -> dict[str, Latency]:
+    """The latency of each system whose calls were timed."""
+    return {
+        system: Latency.of(seconds)
+        for system, seconds in (comparison.latencies or {}).items()
+        if len(seconds)
+    }
 
 
 def evaluated(comparison: Comparison) -> Mapping[str, Scores]:
@@ -184,14 +191,6 @@ def evaluated(comparison: Comparison) -> Mapping[str, Scores]:
     if not comparison.scores:
         raise InputError("This chart needs the rankings, but the systems were given as values by query.")
     return comparison.scores
-
-
-def _front(quality: FloatArray, seconds: FloatArray) -> list[bool]:
-    """The Pareto front: systems that no other beats in one respect without losing in the other."""
-    better = (quality[None, :] >= quality[:, None]) & (seconds[None, :] <= seconds[:, None])
-    strictly = (quality[None, :] > quality[:, None]) | (seconds[None, :] < seconds[:, None])
-    beaten: list[bool] = np.any(better & strictly, axis=1).tolist()
-    return [not one for one in beaten]
 
 
 def without_cutoff(comparison: Comparison, measure: str) -> str:

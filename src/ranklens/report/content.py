@@ -24,7 +24,7 @@ from ranklens.report import chart_data, crowd, palette
 from ranklens.report.chart_data import registered
 from ranklens.report.drilldown import drilldown
 from ranklens.report.sample import sample
-from ranklens.retrieval.answers import Latency
+from ranklens.retrieval.answers import TIMES
 from ranklens.scores import Values
 from ranklens.words import brief, finite
 
@@ -76,6 +76,16 @@ def content(
     # Measure after measure, system after system: one little-endian double per query.
     values = [np.asarray(shown.values(measure), dtype="<f8").tobytes() for measure in comparison.measures]
     pieces.update(values=b"".join(values), queries=_queries(shown, queries))
+    packed = crowd.packed_pairs(comparison) if _is_packed(comparison) else {}
+    place = {system: number for number, system in enumerate(comparison.systems)}
+    in_detail: Json = None  # what the page has to know if there are many systems, whose pairs become pieces
+    if crowd.is_crowded(comparison):
+        pieces.update(packed)
+        best = [place[system] for system in crowd.in_detail(comparison)]
+        in_detail = {"in_detail": best, "packed": bool(packed), "fields": list(crowd.PACKED)}
+    policy = next((scores.policy for scores in comparison.scores.values()), None)
+    if comparison.evidence is not None:
+        policy = comparison.evidence.policy
     summary: dict[str, Json] = {
         "title": title or _title(comparison.systems),
         "version": __version__,
@@ -92,10 +102,8 @@ def content(
         "conclusion": comparison.conclusion or None,
         "measures": [_measure(comparison, name) for name in comparison.measures],
         **_results(comparison),
-        "crowd": _crowd(comparison, pieces),
-        "teams": [comparison.teams.get(system) for system in comparison.systems]
-        if comparison.teams
-        else None,
+        "crowd": in_detail,
+        "teams": [*map(comparison.teams.get, comparison.systems)] if comparison.teams else None,
         "charts": _charts(crowd.detailed(comparison)),
         "latency": _latency(comparison),
         "status": {s: dict(counts) for s, counts in (comparison.status or {}).items()} or None,
@@ -106,7 +114,7 @@ def content(
             for name, bounds in comparison.cheap_bounds.items()
         },
         "trust": {name: _trust(scores, comparison.measures) for name, scores in comparison.scores.items()},
-        "policy": _policy(comparison),
+        "policy": [list(row) for row in policy.decisions().items()] if policy is not None else [],
         "statistics": _statistics(comparison),
         "has_texts": {"queries": queries is not None, "corpus": corpus is not None},
     }
@@ -154,24 +162,16 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Json]:
     measure = registered(name)
     if measure is None:
         return {**shown, "definition": ["Given values, not computed by RankLens."], "parameters": {}}
-    parameters = {key: p.default for key, p in measure.definition.parameters.items()} | dict(measure.params)
+    params, definition = dict(measure.params), measure.definition
+    parameters = {key: p.default for key, p in definition.parameters.items()} | params
     set_ones = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
-    same = [f"The same as {name}."] if shown["name"] != name else []
-    return {**shown, "definition": [*same, *_definition(measure)], "parameters": set_ones}
-
-
-def _definition(measure: Measure) -> list[str]:
-    """What was measured, by paragraph, with the definition it refers to; nothing about parameters that were not given.
-
-    >>> _definition(registered("nDCG@10"))[1:]
-    ['DCG: Discounted cumulated gain: the sum of gain / log2(rank + 1) over the top k.', 'The gain is the grade. A negative grade gains 0.']
-    """
-    params = dict(measure.params)
-    own, other = measure.definition.told(params), measure.definition.like
-    if other is None:
-        return own
-    first, *rest = look_up(other).told(params)
-    return [*own, f"{other}: {first}", *rest]
+    # By paragraph, with the definition it refers to; nothing about parameters that were not given.
+    paragraphs = [f"The same as {name}."] if shown["name"] != name else []
+    paragraphs += definition.told(params)
+    if definition.like is not None:
+        first, *rest = look_up(definition.like).told(params)
+        paragraphs += [f"{definition.like}: {first}", *rest]
+    return {**shown, "definition": paragraphs, "parameters": set_ones}
 
 
 def _results(comparison: Comparison) -> dict[str, Json]:
@@ -211,17 +211,6 @@ def _is_packed(comparison: Comparison) -> bool:
     return crowd.is_crowded(comparison) and comparison.baseline is None
 
 
-def _crowd(comparison: Comparison, pieces: MutableMapping[str, bytes]) -> Json:
-    """What the page has to know if there are many systems, whose pairs become pieces."""
-    if not crowd.is_crowded(comparison):
-        return None
-    packed = crowd.packed_pairs(comparison) if _is_packed(comparison) else {}
-    pieces.update(packed)
-    place = {system: i for i, system in enumerate(comparison.systems)}
-    chosen = [place[system] for system in crowd.in_detail(comparison)]
-    return {"in_detail": chosen, "packed": bool(packed), "fields": list(crowd.PACKED)}
-
-
 def _pair(pair: PairResult) -> dict[str, Json]:
     ends = {"low": pair.interval.low, "high": pair.interval.high}
     fields: dict[str, Json] = {
@@ -238,51 +227,46 @@ def _pair(pair: PairResult) -> dict[str, Json]:
 
 def _statistics(comparison: Comparison) -> list[list[str]]:
     """How differences were tested, in words."""
-    joint = (
-        "hold together and agree with the tests"
-        if comparison.settings.is_joint
-        else "not corrected for the number of pairs"
-    )
-    rows = [["Intervals", f"{100 * comparison.level:.4g}%, {joint}"]]
-    if len(comparison.pairs):
-        rows.insert(0, ["Test", tables.method(comparison)])
-        rows += [
-            ["Significance level", f"{comparison.alpha:g}"],
-            ["Random seed", str(comparison.seed)],
-        ]
-    return rows
+    joint = "hold together and agree with the tests"
+    if not comparison.settings.is_joint:
+        joint = "not corrected for the number of pairs"
+    intervals = ["Intervals", f"{100 * comparison.level:.4g}%, {joint}"]
+    if not len(comparison.pairs):
+        return [intervals]
+    alpha, seed = f"{comparison.alpha:g}", str(comparison.seed)
+    test = tables.method(comparison)
+    return [["Test", test], intervals, ["Significance level", alpha], ["Random seed", seed]]
 
 
 def _charts(comparison: Comparison) -> dict[str, Json]:
     """Curves, by chart; one that cannot be drawn for this comparison says why."""
     measures = [m for m in map(registered, comparison.measures) if m is not None]
     with_cutoff = str(next((m for m in measures if m.definition.at == "k"), "nDCG@10"))
+    tables: dict[str, Callable[[], pl.DataFrame]] = {
+        "first_relevant": lambda: chart_data.first_relevant(comparison),
+        "precision_recall": lambda: chart_data.precision_recall(comparison),
+        "over_k": lambda: chart_data.over_k(comparison, with_cutoff),
+    }
     charts: dict[str, Json] = {"over_k_measure": chart_data.without_cutoff(comparison, with_cutoff)}
-    charts["first_relevant"] = _drawn(lambda: chart_data.first_relevant(comparison))
-    charts["precision_recall"] = _drawn(lambda: chart_data.precision_recall(comparison))
-    charts["over_k"] = _drawn(lambda: chart_data.over_k(comparison, with_cutoff))
+    for name, table in tables.items():
+        try:
+            charts[name] = table().to_dicts()
+        except RankLensError as reason:  # noqa: PERF203  three charts
+            charts[name] = str(reason)
     return charts
-
-
-def _drawn(draw: Callable[[], pl.DataFrame]) -> Json:
-    try:
-        return draw().to_dicts()
-    except RankLensError as reason:
-        return str(reason)
 
 
 def _latency(comparison: Comparison) -> Json:
     """Percentiles in seconds, and for each measure the systems on the Pareto front."""
-    if not comparison.latencies:
+    times = chart_data.timed(comparison)
+    if not times:
         return None
-    shown = ("p50", "p90", "p95", "p99", "mean")
-    timed = {system: Latency.of(seconds) for system, seconds in comparison.latencies.items() if len(seconds)}
-    rows = {system: {name: getattr(time, name) for name in shown} for system, time in timed.items()}
     front = {
         comparison.shown(m): chart_data.latency(comparison, m).filter("front")["system"].to_list()
         for m in comparison.measures
     }
-    return {"systems": rows, "front": front} if rows else None
+    rows = {system: {name: getattr(time, name) for name in TIMES} for system, time in times.items()}
+    return {"systems": rows, "front": front}
 
 
 def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Json]:
@@ -309,14 +293,6 @@ def _trust(scores: Scores, measures: Sequence[str]) -> dict[str, Json]:
             for k, share in zip(cutoffs, shares, strict=True)
         ],
     }
-
-
-def _policy(comparison: Comparison) -> list[list[str]]:
-    """What was decided where the data leave it open, in words."""
-    policy = next((scores.policy for scores in comparison.scores.values()), None)
-    if comparison.evidence is not None:
-        policy = comparison.evidence.policy
-    return [list(row) for row in policy.decisions().items()] if policy is not None else []
 
 
 def _queries(comparison: Comparison, queries: object) -> bytes:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ranklens.arrays import FloatArray
     from ranklens.comparison.comparison import Comparison
 
 MANY = 40  # systems, from which on the page shows the best of them first
@@ -57,13 +56,10 @@ def packed_pairs(comparison: Comparison) -> dict[str, bytes]:
                 np.concatenate([block.effects.high for block in blocks]),
                 np.concatenate([block.detectable for block in blocks]),
             ]
-        pieces[f"pairs-{place}"] = (
-            b"".join(map(_by_byte, columns)) + part.significant.astype(np.uint8).tobytes()
-        )
+        # In single precision, the first bytes of all numbers together, then the second …: they repeat, so they pack well.
+        singles = [
+            np.ascontiguousarray(column, dtype="<f4").view(np.uint8).reshape(-1, 4) for column in columns
+        ]
+        by_byte = [*(single.T.tobytes() for single in singles), part.significant.astype(np.uint8).tobytes()]
+        pieces[f"pairs-{place}"] = b"".join(by_byte)
     return pieces
-
-
-def _by_byte(values: FloatArray) -> bytes:
-    """In single precision, the first bytes of all numbers together, then the second …: they repeat, so they pack well."""
-    single = np.ascontiguousarray(values, dtype="<f4")
-    return single.view(np.uint8).reshape(-1, 4).T.tobytes()

@@ -104,7 +104,16 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     # As deep as the measures look, within what people read.
     cutoffs = [m.k for m in map(registered, comparison.measures) if m is not None and m.k is not None]
     depth = min(max([10, *cutoffs]), 20)
-    policy = _for_display(evidence.policy)
+    # Averaged ties have no order, so that of trec_eval is shown; what concerns whole queries was decided before.
+    ties = "descending" if evidence.policy.ties == "average" else evidence.policy.ties
+    policy = replace(
+        evidence.policy,
+        ties=ties,
+        missing="zero",
+        empty="zero",
+        unjudged_queries="ignore",
+        duplicates="first",
+    )
     number = pl.DataFrame({"query": comparison.query_ids}, schema={"query": pl.String}).with_row_index(
         "place"
     )
@@ -113,9 +122,7 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     )
     shown = {name for name in in_detail(comparison) if name in evidence.runs}
     runs = {
-        s: _only(_run(evidence, name), number["query"])
-        for s, name in enumerate(comparison.systems)
-        if name in shown
+        s: _run(evidence, name, number["query"]) for s, name in enumerate(comparison.systems) if name in shown
     }
     gold = judged.join(number, on="query")
     relevant = gold.filter(pl.col("grade") >= policy.rel)
@@ -145,32 +152,20 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     )
 
 
-def _for_display(policy: Policy) -> Policy:
-    """Averaged ties have no order, so that of trec_eval is shown; what concerns whole queries was decided before."""
-    ties = "descending" if policy.ties == "average" else policy.ties
-    return replace(
-        policy, ties=ties, missing="zero", empty="zero", unjudged_queries="ignore", duplicates="first"
-    )
-
-
-def _run(evidence: Evidence, system: str) -> Run:
-    """A run to be read twice: dicts, a table, or, if it is too large to hold, a stream of tables."""
+def _run(evidence: Evidence, system: str, queries: pl.Series) -> Run:
+    """The rankings of these queries, to be read twice: dicts, a table, or, if it is too large to hold, a stream of tables."""
     import polars as pl
 
     run = evidence.run(system)
-    if run.stream is None:
-        return run
-    tables, rows = [], 0
-    for table in run.stream:
-        rows += len(table)
-        if rows > HELD // min(len(evidence.runs), MANY):
-            return run
-        tables.append(table)
-    return Run(pl.concat(tables))
-
-
-def _only(run: Run, queries: pl.Series) -> Run:
-    """The rankings of these queries, where a run holds many more."""
+    if run.stream is not None:
+        tables, rows = [], 0
+        for table in run.stream:
+            rows += len(table)
+            if rows > HELD // min(len(evidence.runs), MANY):
+                break
+            tables.append(table)
+        else:
+            run = Run(pl.concat(tables))
     is_short = run.by_query is not None and len(run.by_query) <= 2 * len(queries)
     return run if is_short else run.only({*queries.to_list()})
 

@@ -15,52 +15,24 @@ BEHIND = "#b4b9bf"  # systems that do not stand out where there are many
 NONE_TO_ALL = ("#ffffff", SYSTEMS[0])
 WORSE_TO_BETTER = ("#e59a6c", "#ffffff", "#7fb6dd")
 
+# g1 to g4: grades, from the lowest relevant one to the highest.
 LIGHT: Mapping[str, str] = {
-    "paper": "#faf9f7",
-    "surface": "#ffffff",
-    "ink": "#1c2127",
-    "muted": "#5a636e",
-    "line": "#e3e0da",
-    "faint": "#f2f0ec",
-    "accent": "#0b5fa5",
-    "better": "#d9efe6",
-    "better-ink": "#00563d",
-    "worse": "#f9e3d6",
-    "worse-ink": "#8a3200",
-    "alarm": "#9c3a00",
-    "g1": "#cfe9df",  # grades, from the lowest relevant one to the highest
-    "g2": "#a3d6c3",
-    "g3": "#5fb898",
-    "g4": "#00785a",
-    "g-ink": "#06382a",
-    "g4-ink": "#ffffff",
+    "paper": "#faf9f7", "surface": "#ffffff", "ink": "#1c2127", "muted": "#5a636e", "line": "#e3e0da",
+    "faint": "#f2f0ec", "accent": "#0b5fa5", "better": "#d9efe6", "better-ink": "#00563d",
+    "worse": "#f9e3d6", "worse-ink": "#8a3200", "alarm": "#9c3a00", "g1": "#cfe9df", "g2": "#a3d6c3",
+    "g3": "#5fb898", "g4": "#00785a", "g-ink": "#06382a", "g4-ink": "#ffffff",
     "shadow": "0 1px 2px rgb(30 25 15 / 6%), 0 4px 16px rgb(30 25 15 / 4%)",
     "veil": "rgb(10 12 16 / 45%)",
     **{f"s{i}": colour for i, colour in enumerate(SYSTEMS)},
-}
+}  # fmt: skip
 DARK: Mapping[str, str] = {
-    "paper": "#12151a",
-    "surface": "#1a1f26",
-    "ink": "#e6e9ed",
-    "muted": "#9ca6b3",
-    "line": "#2d353f",
-    "faint": "#20262e",
-    "accent": "#79b8f2",
-    "better": "#12382d",
-    "better-ink": "#8fe0c3",
-    "worse": "#44281a",
-    "worse-ink": "#ffb48a",
-    "alarm": "#ffab7a",
-    "g1": "#1b4237",
-    "g2": "#1c5a48",
-    "g3": "#17755b",
-    "g4": "#4fd3a8",
-    "g-ink": "#eafff7",
-    "g4-ink": "#06281d",
-    "shadow": "0 1px 2px rgb(0 0 0 / 30%)",
-    "veil": "rgb(0 0 0 / 60%)",
+    "paper": "#12151a", "surface": "#1a1f26", "ink": "#e6e9ed", "muted": "#9ca6b3", "line": "#2d353f",
+    "faint": "#20262e", "accent": "#79b8f2", "better": "#12382d", "better-ink": "#8fe0c3",
+    "worse": "#44281a", "worse-ink": "#ffb48a", "alarm": "#ffab7a", "g1": "#1b4237", "g2": "#1c5a48",
+    "g3": "#17755b", "g4": "#4fd3a8", "g-ink": "#eafff7", "g4-ink": "#06281d",
+    "shadow": "0 1px 2px rgb(0 0 0 / 30%)", "veil": "rgb(0 0 0 / 60%)",
     **{f"s{i}": colour for i, colour in enumerate(_SYSTEMS_IN_THE_DARK)},
-}
+}  # fmt: skip
 
 
 def style() -> str:

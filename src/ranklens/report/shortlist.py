@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
@@ -30,17 +29,18 @@ def shortlist(run: Run, k: int) -> pl.DataFrame:
     """
     import polars as pl
 
-    if run.by_query is not None:
-        return _of_dicts(mappings.rankings(run.by_query).by_query, k)
-    cut = partial(_of_table, k=k)
-    parts = map(cut, run.tables) if run.stream is None else run.stream.map(cut)
-    rows: pl.DataFrame = pl.concat([pl.DataFrame(schema=_schema()), *parts])
-    return rows
+    schema = {"query": pl.String(), "doc": pl.String(), "score": pl.Float64()}
+    if run.by_query is None:
 
+        def cut(table: pl.DataFrame) -> pl.DataFrame:
+            # A query whose rows are not together is cut in each place, which keeps more than is needed, never less.
+            lengths = table["query"].rle().struct.field("len").to_numpy().astype(np.int64)
+            return table.filter(_among_first(table["score"].to_numpy(), lengths, k)).select(list(schema))
 
-def _of_dicts(by_query: mappings.ByQuery, k: int) -> pl.DataFrame:
-    import polars as pl
-
+        parts = map(cut, run.tables) if run.stream is None else run.stream.map(cut)
+        rows: pl.DataFrame = pl.concat([pl.DataFrame(schema=schema), *parts])
+        return rows
+    by_query = mappings.rankings(run.by_query).by_query
     rankings = by_query.values()
     lengths = np.fromiter(map(len, rankings), np.int64, len(by_query))
     scores = np.fromiter(chain.from_iterable(map(dict.values, rankings)), np.float64, int(lengths.sum()))
@@ -51,19 +51,7 @@ def _of_dicts(by_query: mappings.ByQuery, k: int) -> pl.DataFrame:
         "doc": list(map(str, compress(chain.from_iterable(rankings), is_candidate.tolist()))),
         "score": scores[is_candidate],
     }
-    return pl.DataFrame(columns, schema=_schema())
-
-
-def _of_table(table: pl.DataFrame, k: int) -> pl.DataFrame:
-    """A query whose rows are not together is cut in each place, which keeps more than is needed, never less."""
-    lengths = table["query"].rle().struct.field("len").to_numpy().astype(np.int64)
-    return table.filter(_among_first(table["score"].to_numpy(), lengths, k)).select(list(_schema()))
-
-
-def _schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
-    return {"query": pl.String(), "doc": pl.String(), "score": pl.Float64()}
+    return pl.DataFrame(columns, schema=schema)
 
 
 def _among_first(scores: FloatArray, lengths: IntArray, k: int) -> BoolArray:

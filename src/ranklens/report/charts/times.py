@@ -25,7 +25,12 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     name = chart_data.main_measure(comparison, measure)
     rows = figures.drawn_rows(comparison, chart_data.latency(comparison, name))
     words = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
-    axis = alt.Axis(values=_round_times(rows), grid=False, labelExpr=words)
+    # 1, 2 and 5 times the powers of ten that the times cover; the powers alone if there are many.
+    times = [row[end] for row in rows for end in ("p50", "p95") if row[end] > 0] or [1.0]
+    steps = [base * 10**power for power in range(-9, 6) for base in (1, 2, 5)]
+    covered = [step for step in steps if min(times) / 1.5 <= step <= max(times) * 1.5]
+    powers = [step for step in covered if round(log10(step), 9).is_integer()]
+    axis = alt.Axis(values=covered if len(covered) <= 8 else powers, grid=False, labelExpr=words)
     scale = alt.Scale(type="log", nice=False, padding=24)
     x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=scale, axis=axis)
     y = alt.Y("mean:Q", title=comparison.shown(name), scale=alt.Scale(zero=False))
@@ -47,14 +52,6 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
         f"{comparison.shown(name)} against latency",
         "Up and to the left is better; the dashed line joins the systems that no other beats on both",
     )
-
-
-def _round_times(rows: Sequence[Row]) -> list[float]:
-    """1, 2 and 5 times the powers of ten that the times cover; the powers alone if there are many."""
-    times = [row[end] for row in rows for end in ("p50", "p95") if row[end] > 0]
-    steps = [base * 10**power for power in range(-9, 6) for base in (1, 2, 5)]
-    covered = [step for step in steps if min(times, default=1) / 1.5 <= step <= max(times, default=1) * 1.5]
-    return covered if len(covered) <= 8 else [step for step in covered if round(log10(step), 9).is_integer()]
 
 
 def _crowded(rows: Sequence[Row]) -> bool:

@@ -23,32 +23,8 @@ class Doubt:
     applies: Callable[[OneQuery, Measure], bool]
 
 
-def _tied(data: OneQuery, measure: Measure) -> bool:
-    """Whether a judged document ties."""
-    del measure
-    return bool((data.listed["tied"] & data.listed["grade"].is_not_null()).any())
-
-
-def _ties_across(data: OneQuery, measure: Measure) -> bool:
-    scores, k = data.listed["score"], measure.k
-    return k is not None and len(scores) > k and bool(scores[k - 1] == scores[k])
-
-
-def _no_irrelevant(data: OneQuery, measure: Measure) -> bool:
-    """Whether all judged documents are relevant, and one was retrieved."""
-    rel = float(parameters(measure)["rel"])
-    return data.judged.found(rel)[0] > 0 and all(grade >= rel for grade in data.grades.values())
-
-
-def _several_grades(data: OneQuery, measure: Measure) -> bool:
-    del measure
-    return len({grade for grade in data.grades.values() if grade > 0}) > 1
-
-
-def _short(data: OneQuery, measure: Measure) -> bool:
-    """Whether the ideal ranking of the documents returned is shorter than the one that counts."""
-    relevant = sum(grade > 0 for grade in data.grades.values())
-    return data.ranked < min(relevant, measure.k or relevant)
+def _level(measure: Measure) -> float:
+    return float(parameters(measure)["rel"])
 
 
 def _scores_below(data: OneQuery, measure: Measure) -> bool:
@@ -59,20 +35,38 @@ def _scores_below(data: OneQuery, measure: Measure) -> bool:
     return bool((scores[data.listed["grade"].fill_null(0).to_numpy() > 0] <= 0).any())
 
 
-def _one_class(data: OneQuery, measure: Measure) -> bool:
-    del measure
-    relevant = int(np.sum(data.judged.hits.relevant(1).sum()))
-    return relevant in (0, data.ranked)
-
-
 DOUBTS: Mapping[str, Doubt] = {
-    "ties": Doubt("it leaves the order of tied documents open", _tied),
-    "cut ties": Doubt("it leaves open which of the documents that tie across the cutoff count", _ties_across),
-    "no irrelevant": Doubt("it divides by 0 if no judged document is irrelevant", _no_irrelevant),
-    "several grades": Doubt(
-        "its ideal ranking depends on the order in which labels are given", _several_grades
+    "ties": Doubt(
+        "it leaves the order of tied documents open",
+        lambda data, _: bool((data.listed["tied"] & data.listed["grade"].is_not_null()).any()),
     ),
-    "short": Doubt("its ideal ranking is cut at the documents returned", _short),
+    "cut ties": Doubt(
+        "it leaves open which of the documents that tie across the cutoff count",
+        # The first score below the cutoff does not differ from the one before it.
+        lambda data, measure: bool(
+            (data.listed["score"].diff().slice(measure.k or len(data.listed), 1) == 0).any()
+        ),
+    ),
+    "no irrelevant": Doubt(
+        "it divides by 0 if no judged document is irrelevant",
+        lambda data, measure: (
+            data.judged.found(_level(measure))[0] > 0 and min(data.grades.values()) >= _level(measure)
+        ),
+    ),
+    "several grades": Doubt(
+        "its ideal ranking depends on the order in which labels are given",
+        lambda data, _: len({grade for grade in data.grades.values() if grade > 0}) > 1,
+    ),
+    "short": Doubt(
+        "its ideal ranking is cut at the documents returned",
+        lambda data, measure: (
+            data.ranked
+            < min(relevant := sum(grade > 0 for grade in data.grades.values()), measure.k or relevant)
+        ),
+    ),
     "score": Doubt("relevant documents with a score of 0 or less count as irrelevant there", _scores_below),
-    "one class": Doubt("it is not defined without both relevant and irrelevant documents", _one_class),
+    "one class": Doubt(
+        "it is not defined without both relevant and irrelevant documents",
+        lambda data, _: int(np.sum(data.judged.hits.relevant(1).sum())) in (0, data.ranked),
+    ),
 }

@@ -122,21 +122,14 @@ class Explanation:
         """A Polars frame with one row per step; documents that share a line are parted by a space."""
         import polars as pl
 
-        rows = [
-            {
-                "kind": step.kind,
-                "first": step.first,
-                "last": step.last,
-                "documents": " ".join(step.documents),
-                "grades": " ".join("" if grade is None else f"{grade:g}" for grade in step.grades),
-                **step.details,
-                "contribution": step.contribution,
-                "so_far": step.so_far,
-                "ideal": step.ideal,
-                "ideal_so_far": step.ideal_so_far,
-            }
-            for step in self.steps
-        ]
+        rows = []
+        for step in self.steps:
+            row = {name: getattr(step, name) for name in ("kind", "first", "last")}
+            row["documents"] = " ".join(step.documents)
+            row["grades"] = " ".join("" if grade is None else f"{grade:g}" for grade in step.grades)
+            row |= step.details
+            after = ("contribution", "so_far", "ideal", "ideal_so_far")
+            rows.append(row | {name: getattr(step, name) for name in after})
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_json(self) -> str:
@@ -237,7 +230,7 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
     """Explain a measure for a query that has been read."""
     value = score(data.judged, measure)[measure][0]
     value = value if isinstance(value, str) else float(value)
-    ideal = _ideal_ranking(measure, data.judged)
+    ideal = _Ideal.of(measure, data.judged)
     # To the end of the ranking or of the ideal one, whichever is longer, but not below the cutoff.
     last = data.ranked if ideal is None else max(data.ranked, int((ideal.worth > 0).sum()))
     last = last if measure.k is None else min(last, measure.k)
@@ -270,18 +263,18 @@ class _Ideal(NamedTuple):
     heading: str
     worth: FloatArray
 
-
-def _ideal_ranking(measure: Measure, judged: Judged) -> _Ideal | None:
-    """The ideal ranking of the one query, if the measure has one."""
-    params, beside = parameters(measure), measure.definition.working.ideal
-    shown = beside(params) if callable(beside) else beside
-    if shown is None:
-        return None
-    if shown == "grade":
-        best = ideally(judged)
-        return _Ideal(best, "ideal grade", best.hits.grade)
-    best = ideally(judged, params["gain"], params["gains"])
-    return _Ideal(best, "ideal gain", worth(best.hits, params["gain"], params["gains"]).grade)
+    @classmethod
+    def of(cls, measure: Measure, judged: Judged) -> _Ideal | None:
+        """None if the measure knows no ideal ranking."""
+        params, beside = parameters(measure), measure.definition.working.ideal
+        shown = beside(params) if callable(beside) else beside
+        if shown is None:
+            return None
+        if shown == "grade":
+            best = ideally(judged)
+            return cls(best, "ideal grade", best.hits.grade)
+        best = ideally(judged, params["gain"], params["gains"])
+        return cls(best, "ideal gain", worth(best.hits, params["gain"], params["gains"]).grade)
 
 
 class _Place(NamedTuple):
@@ -309,15 +302,11 @@ def _shown(data: OneQuery, last: int, rows: int) -> list[_Place]:
         if i > begin:
             places.append(_Place("left out", int(first[begin]), int(end[i - 1])))
         if i < len(first):
-            places.append(_Place(_kind(data, int(first[i])), int(first[i]), int(end[i])))
+            rank = int(first[i])
+            kind: Kind = "document" if rank <= data.ranked else "nothing"
+            places.append(_Place("tied" if data.tie_groups.get(rank, 1) > 1 else kind, rank, int(end[i])))
         begin = i + 1
     return places
-
-
-def _kind(data: OneQuery, rank: int) -> Kind:
-    if data.tie_groups.get(rank, 1) > 1:
-        return "tied"
-    return "document" if rank <= data.ranked else "nothing"
 
 
 def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: _Ideal | None) -> tuple[Step, ...]:

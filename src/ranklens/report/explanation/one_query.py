@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ranklens.data.matching.rules import Matching
@@ -97,7 +97,19 @@ def read(
         )
     rows = ranked.only([query]) if held else Run(whole.select("query", "doc", "score"))
     # Some measures depend on the highest grade of all judgments, so all of them are judged; the other queries stay empty.
-    judge_all = partial(_judge, _all_judgments(judged, gold), rows, query)
+    everyone = Qrels(
+        gold if judged.by_query is None else {str(q): docs for q, docs in judged.by_query.items()}
+    )
+    if judged.beyond_grades is not None:
+        everyone = Qrels(judged.beyond_grades.under_text_ids())
+
+    def judge_all(policy: Policy) -> Judged:
+        """The one query as measures see it, even where the policy leaves it out of the mean."""
+        with warnings.catch_warnings():
+            # Warnings are about the other queries, which are not in the rows.
+            warnings.simplefilter("ignore", RankLensWarning)
+            return only(judge(everyone, rows, replace(policy, missing="zero", empty="zero")), query)
+
     return OneQuery(
         query=query,
         policy=policy,
@@ -108,20 +120,6 @@ def read(
         retrieved=len(whole),
         held=held,
     )
-
-
-def _all_judgments(qrels: Qrels, gold: pl.DataFrame) -> Qrels:
-    if qrels.beyond_grades is not None:
-        return Qrels(qrels.beyond_grades.under_text_ids())
-    return Qrels(gold if qrels.by_query is None else {str(q): docs for q, docs in qrels.by_query.items()})
-
-
-def _judge(gold: Qrels, rows: Run, query: str, policy: Policy) -> Judged:
-    """The one query as measures see it, also where the policy leaves it out of the mean."""
-    with warnings.catch_warnings():
-        # Warnings are about the other queries, which are not in the rows.
-        warnings.simplefilter("ignore", RankLensWarning)
-        return only(judge(gold, rows, replace(policy, missing="zero", empty="zero")), query)
 
 
 def _listed(gold: pl.DataFrame, whole: pl.DataFrame, query: str, policy: Policy) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ranklens.metrics.about import parameters
 from ranklens.tables.table import Lines, Printout, Table
-from ranklens.words import shortened
+from ranklens.words import counted, shortened
 
 if TYPE_CHECKING:
     from ranklens.report.explanation.explain import Explanation, Step
@@ -20,7 +20,17 @@ def printout(explanation: Explanation, widest_id: int | None = None) -> Printout
     """Everything; the last line is the value."""
     title = f"{explanation.measure} of query {explanation.query!r}: {explanation.description}"
     asked = [f"Question: {shortened(explanation.text, None)}"] if explanation.text else []
-    seen = [*asked, _facts(explanation), *_missed(explanation, widest_id), *explanation.notes]
+    facts, measure = explanation.facts, explanation.measure
+    level = "grade above 0"
+    if "rel" in measure.definition.parameters:
+        level = f"grade {parameters(measure)['rel']:g} or more"
+    seen = [
+        *asked,
+        f"{counted(facts['retrieved'], 'document')} retrieved, {facts['judged']:,} of them judged; "
+        f"{facts['relevant']:,} relevant ({level}), {facts['found']:,} of them retrieved.",
+        *_missed(explanation, widest_id),
+        *explanation.notes,
+    ]
     return Printout([Lines(title, seen), table(explanation, widest_id)])
 
 
@@ -31,8 +41,12 @@ def table(explanation: Explanation, widest_id: int | None = None) -> Table:
     columns: dict[str, list[str]] = {
         "rank": ["" if step.kind == "start" else rank for step, rank in zip(steps, ranks, strict=True)],
         "document": [_documents(step, widest_id) for step in steps],
-        "grade": [_grades(step) for step in steps],
     }
+    columns["grade"] = []
+    for step in steps:
+        grades = step.grades[:_MOST_DOCUMENTS]
+        shown = ["–" if grade is None or grade < 0 else f"{grade:g}" for grade in grades]
+        columns["grade"].append(", ".join(shown) + (", …" if len(step.grades) > _MOST_DOCUMENTS else ""))
     for heading in explanation.headings:
         columns[heading] = _numbers([step.details.get(heading) for step in steps])
     if any(step.contribution is not None for step in steps):
@@ -54,12 +68,6 @@ def _documents(step: Step, widest: int | None) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
-def _grades(step: Step) -> str:
-    grades = step.grades[:_MOST_DOCUMENTS]
-    shown = ["–" if grade is None or grade < 0 else f"{grade:g}" for grade in grades]
-    return ", ".join(shown) + (", …" if len(step.grades) > _MOST_DOCUMENTS else "")
-
-
 def _numbers(values: Sequence[float | None]) -> list[str]:
     """Whole numbers without decimals, if the column has no others."""
     whole = all(value is None or value == round(value) for value in values)
@@ -74,18 +82,6 @@ def _id(document: str, widest: int | None) -> str:
     """Without letters that would break the line, and cut to fit a terminal."""
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in document)
     return shown if widest is None or len(shown) <= widest else shown[: widest - 1] + "…"
-
-
-def _facts(explanation: Explanation) -> str:
-    facts, measure = explanation.facts, explanation.measure
-    level = "grade above 0"
-    if "rel" in measure.definition.parameters:
-        level = f"grade {parameters(measure)['rel']:g} or more"
-    retrieved = "1 document" if facts["retrieved"] == 1 else f"{facts['retrieved']:,} documents"
-    return (
-        f"{retrieved} retrieved, {facts['judged']:,} of them judged; "
-        f"{facts['relevant']:,} relevant ({level}), {facts['found']:,} of them retrieved."
-    )
 
 
 def _missed(explanation: Explanation, widest: int | None) -> list[str]:

@@ -16,7 +16,6 @@ from ranklens.report.trackers.content import Content, content_of
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from ranklens.report.trackers import tensorboard
     from ranklens.scores import Scores
 
 TRACKERS = ("mlflow", "wandb", "tensorboard")
@@ -47,7 +46,10 @@ def find(tracker: object, folder: Path | None = None) -> Log:
     if isinstance(tracker, str):
         kind, _, place = check(tracker).partition(":")
         if kind == "tensorboard":
-            return tensorboard.in_folder(_summary_writer(), (folder or Path()) / (place or "runs"))
+            # PyTorch's SummaryWriter only if PyTorch is loaded, because loading it takes seconds.
+            modules = ["tensorboardX", "torch.utils.tensorboard"]
+            package = _imported(kind, *(modules[::-1] if "torch" in sys.modules else modules))
+            return tensorboard.in_folder(package.SummaryWriter, (folder or Path()) / (place or "runs"))
         return mlflow.into(_imported(kind)) if kind == "mlflow" else wandb.into(_imported(kind), None)
     if isinstance(tracker, tensorboard.Writer):
         return tensorboard.into(tracker)
@@ -77,11 +79,3 @@ def _imported(kind: str, *modules: str) -> ModuleType:
     raise MissingExtraError(
         f"Logging to {kind} needs {package}, which is not installed: pip install {package}"
     )
-
-
-def _summary_writer() -> tensorboard.MakeWriter:
-    """A SummaryWriter; PyTorch's only if PyTorch is loaded, because loading it takes seconds."""
-    modules = ["tensorboardX", "torch.utils.tensorboard"]
-    loaded_first = modules[::-1] if "torch" in sys.modules else modules
-    make: tensorboard.MakeWriter = _imported("tensorboard", *loaded_first).SummaryWriter
-    return make
