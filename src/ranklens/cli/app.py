@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, get_args
@@ -51,15 +51,7 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 def _add(app: typer.Typer, command: Command, examples: str | None = None) -> None:
-    """Add a command; the list of commands has the first sentence of its help as a whole, which Typer would cut."""
-    said = documentation(command.function)
-    app.command(name=command.name, epilog=examples, help=said, short_help=said.partition("\n")[0])(
-        _typed(command)
-    )
-
-
-def _typed(command: Command) -> Callable[..., None]:
-    """A function whose signature says what the command takes, as Typer reads it."""
+    """Add a command, as a function whose signature says what it takes."""
 
     def run(context: typer.Context, **values: object) -> None:
         chosen: dict[str, str] = {}
@@ -72,20 +64,20 @@ def _typed(command: Command) -> Callable[..., None]:
     only = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter("context", only, annotation=typer.Context)]
     for one in command.parameters:
-        said = one.said
-        info = (
-            typer.Argument(help=said.help)
-            if isinstance(said, Argument)
-            else typer.Option(
-                *said.flags, help=said.help, metavar=said.metavar or _name_of(one.kind), min=said.least
-            )
-        )
+        said, kind = one.said, one.kind
+        if isinstance(said, Argument):
+            info = typer.Argument(help=said.help)
+        else:
+            named = said.metavar or _name_of(kind)
+            info = typer.Option(*said.flags, help=said.help, metavar=named, min=said.least)
         parameters.append(
-            inspect.Parameter(one.name, only, default=one.default, annotation=Annotated[one.kind, info])
+            inspect.Parameter(one.name, only, default=one.default, annotation=Annotated[kind, info])
         )
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    # The list of commands has the first sentence of its help as a whole, which Typer would cut.
+    text = documentation(command.function)
+    app.command(name=command.name, epilog=examples, help=text, short_help=text.partition("\n")[0])(run)
 
 
 def _name_of(kind: object) -> str | None:

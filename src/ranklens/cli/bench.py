@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.commands import Argument
@@ -14,11 +14,6 @@ from ranklens.options import Description
 from ranklens.process import CheckFailed, reader_may_leave, say, say_result
 from ranklens.retrieval.asking import Asking
 from ranklens.words import counted, in_one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ranklens.bench.config.result import BenchResult
 
 EXAMPLES = """
 
@@ -85,6 +80,7 @@ def bench(
     from ranklens.cli.reading import queries_in_common
     from ranklens.guard.comment import folded
     from ranklens.guard.github import add_to_summary, refuse_inputs
+    from ranklens.guard.wording import reasons
 
     written = output_formats.format_of(format, output, Format)
     loaded = load(config)
@@ -119,20 +115,14 @@ def bench(
 
         records = records_of(result.scores, None, result.benchmark, digested=True)
         keep(records, "bench", loaded.model_dump(mode="json"))
-    for line in _failures(result):
-        say(in_one_line(line))
-    if not result.passed:
-        raise CheckFailed
-
-
-def _failures(result: BenchResult) -> Iterator[str]:
-    """Each retriever that never answered, and each gate that does not pass, with what lies behind it."""
-    from ranklens.guard.wording import reasons
-
     for run in result.unanswered:
         error = next(iter(run.errors.values()), "").rstrip(".")
-        yield f"all {counted(len(run.answers), 'call')} of {run.name} failed, the first with: {error}."
+        calls = counted(len(run.answers), "call")
+        say(in_one_line(f"all {calls} of {run.name} failed, the first with: {error}."))
     for check in result.outcome.failed:
         name = str(check.rule) if check.gate == "rules" else check.gate
-        yield f"gate {name} {check.status}: {check.sentence}"
-        yield from (f"  {line}" for line in reasons(check))
+        say(in_one_line(f"gate {name} {check.status}: {check.sentence}"))
+        for reason in reasons(check):
+            say(in_one_line(f"  {reason}"))
+    if not result.passed:
+        raise CheckFailed

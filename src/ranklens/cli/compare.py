@@ -137,9 +137,15 @@ def compare(
 ) -> None:
     """Compare runs on the same queries: which is better, by how much, and how certain that is."""
     written = output_formats.format_of(format, output, Format)
-    _refuse_what_is_not_shown(
-        written, rows, shows_more=bool(most) or document is not None or risk is not None
-    )
+    in_rows = written in (Format.csv, Format.tsv, Format.jsonl, Format.parquet)
+    if (most or document is not None or risk is not None) and written not in (Format.table, Format.markdown):
+        raise InputError(
+            f"--most, --documents and --risk need --format table or markdown; {written.value} cannot show them."
+        )
+    if rows is not Rows.systems and not in_rows:
+        raise InputError(
+            f"--rows needs --format csv, tsv, jsonl or parquet; {written.value} shows systems and pairs."
+        )
     if effect_sizes and written not in (Format.table, Format.markdown, Format.latex):
         raise InputError(
             "--effect-sizes needs --format table, markdown or latex. JSON always has them, and so have csv, tsv, jsonl and parquet with --rows pairs."
@@ -158,46 +164,47 @@ def compare(
         out.check_output(file, inputs(qrels, runs, settings["by"]))
     needs_texts = queries is not None or most or document is not None or rows is Rows.queries
     texts = query_texts(queries, qrels, "compare") if needs_texts else {}
-    found = compare_files(qrels, runs, policy=policy, **settings)
+    comparison = compare_files(qrels, runs, policy=policy, **settings)
     both: tuple[str | None, str | None] = pair or (None, None)
-    sizes = found.effect_sizes() if effect_sizes else None
+    sizes = comparison.effect_sizes() if effect_sizes else None
     if planned:
         from ranklens.report.charts import figures
 
         width = float(figure) if figure is not None and figure.replace(".", "", 1).isdecimal() else figure
         with figures.drawn_as(figures.Figure.checked(width, figure is None, None, highlight or None)):
             for name, measure, file in planned:
-                charts.save(charts.draw(found, name, *both, measure), file)
+                charts.save(charts.draw(comparison, name, *both, measure), file)
+
+    def frame() -> pl.DataFrame:
+        frames = {
+            Rows.systems: comparison.to_frame,
+            Rows.pairs: comparison.pairs_frame,
+            Rows.queries: comparison.queries_frame,
+        }
+        table, known = frames[rows](), {**comparison.texts, **texts}
+        if known and rows is Rows.queries:
+            table.insert_column(1, table["query"].replace_strict(known, default=None).alias("question"))
+        return table
+
     output_formats.write(
         written,
         output,
-        shown=_printout(found, texts, most, document, both, sizes, risk),
-        rows=lambda: _frame(found, texts, rows),
+        shown=_printout(comparison, texts, most, document, both, sizes, risk),
+        rows=frame,
         texts={
-            "json": lambda: found.to_json(indent=2),
-            "latex": lambda: "\n\n".join([latex(found, table), *([sizes.to_latex()] if sizes else [])]),
+            "json": lambda: comparison.to_json(indent=2),
+            "latex": lambda: "\n\n".join([latex(comparison, table), *([sizes.to_latex()] if sizes else [])]),
         },
         guarded=spreadsheet,
     )
     if save:
         from ranklens.cli.history import keep
 
-        keep(found.scores, "compare", {"qrels": qrels, "runs": list(runs), **settings})
-
-
-def _refuse_what_is_not_shown(format: Format, rows: Rows, *, shows_more: bool) -> None:  # noqa: A002
-    if shows_more and format not in (Format.table, Format.markdown):
-        raise InputError(
-            f"--most, --documents and --risk need --format table or markdown; {format.value} cannot show them."
-        )
-    if rows is not Rows.systems and format not in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
-        raise InputError(
-            f"--rows needs --format csv, tsv, jsonl or parquet; {format.value} shows systems and pairs."
-        )
+        keep(comparison.scores, "compare", {"qrels": qrels, "runs": list(runs), **settings})
 
 
 def _printout(
-    found: Comparison,
+    comparison: Comparison,
     texts: Mapping[str, str],
     most: int,
     query: str | None,
@@ -209,18 +216,9 @@ def _printout(
     from ranklens.comparison.risk import risk_table
     from ranklens.tables.table import Printout
 
-    parts = [tables.queries(found, found.measures[0], *pair, most, texts)] if most else []
+    parts = [tables.queries(comparison, comparison.measures[0], *pair, most, texts)] if most else []
     if query is not None:
-        parts.append(tables.documents(found, query, *pair, texts.get(query)))
+        parts.append(tables.documents(comparison, query, *pair, texts.get(query)))
     parts += [effect_sizes] if effect_sizes is not None else []
-    parts += [risk_table(found, risk)] if risk is not None else []
-    return Printout([*tables.printout(found).parts, *parts])
-
-
-def _frame(found: Comparison, texts: Mapping[str, str], rows: Rows) -> pl.DataFrame:
-    frames = {Rows.systems: found.to_frame, Rows.pairs: found.pairs_frame, Rows.queries: found.queries_frame}
-    frame = frames[rows]()
-    texts = {**found.texts, **texts}
-    if texts and rows is Rows.queries:
-        frame.insert_column(1, frame["query"].replace_strict(dict(texts), default=None).alias("question"))
-    return frame
+    parts += [risk_table(comparison, risk)] if risk is not None else []
+    return Printout([*tables.printout(comparison).parts, *parts])

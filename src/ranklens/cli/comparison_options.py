@@ -81,13 +81,13 @@ def compare_files(
     runs: Sequence[str],
     *,
     measures: Sequence[str],
-    by: str | None,
     seed: int,
+    by: str | None = None,
     cluster: str | None = None,
-    qrels_format: str | None,
-    run_format: str | None,
-    places: Sequence[str] | None,
-    match: str | None,
+    qrels_format: str | None = None,
+    run_format: str | None = None,
+    places: Sequence[str] | None = None,
+    match: str | None = None,
     by_team: str | None = None,
     skip_bad: bool = False,
     intents: str | None = None,
@@ -108,7 +108,7 @@ def compare_files(
     column, table = _column("by", by, qrels, judgments)
     belonging = clusters_in(cluster, qrels, judgments)
     with queries_in_common(others=False):
-        found = compare(
+        comparison = compare(
             judgments,
             data.runs,
             measures,
@@ -122,7 +122,7 @@ def compare_files(
             progress=progress,
             **settings,
         )
-    return replace(found, inputs=Inputs.merged([read, found.inputs]))
+    return replace(comparison, inputs=Inputs.merged([read, comparison.inputs]))
 
 
 def inputs(qrels: str, runs: Sequence[str], by: str | None, *more: str | None) -> list[str | None]:

@@ -20,7 +20,6 @@ from ranklens.retrieval.asking import Asking
 from ranklens.words import counted, in_one_line
 
 if TYPE_CHECKING:
-    from ranklens.bench.config.model import Config
     from ranklens.guard.rules import Rule
     from ranklens.guard.verdicts import Outcome
     from ranklens.scores.history.record import Record
@@ -262,13 +261,28 @@ def _by_files(
 def _by_config(path: Path, held: _Held, asking: Asking, written: Sequence[Path]) -> Outcome | None:
     """What a configuration describes, with its gates and further rules."""
     from ranklens.bench.config import load
+    from ranklens.bench.config.checks import WrongKeyError, check
     from ranklens.bench.config.execution import inputs, measure, records_of
     from ranklens.cli.reading import queries_in_common
     from ranklens.guard.baselines import HISTORY
+    from ranklens.guard.context import share_of
     from ranklens.guard.github import refuse_inputs
     from ranklens.guard.results import refuse_mismatch
 
-    loaded = _with(load(path), held)
+    loaded = load(path)
+    optional = {
+        "baseline": held.baseline,
+        "undecided": held.undecided,
+        "common": held.common or None,
+        "min_checked": None if held.min_checked is None else share_of(held.min_checked),
+    }
+    gates: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
+    gates["rules"] = (*loaded.gates.rules, *held.rules)
+    loaded = loaded.model_copy(update={"gates": loaded.gates.model_copy(update=gates)})
+    try:
+        check(loaded)
+    except WrongKeyError as error:
+        raise InputError(f"{'.'.join(map(str, error.key))}: {error}") from None
     place = loaded.gates.baseline
     frozen = [Path(place)] if held.update and place is not None and not place.startswith(HISTORY) else []
     out.check_outputs([*written, *frozen], inputs(loaded, update=held.update))
@@ -285,27 +299,6 @@ def _by_config(path: Path, held: _Held, asking: Asking, written: Sequence[Path])
     gated = {name: records[name] for name in loaded.gated}
     _update(loaded.rules, gated, loaded.gates.baseline, loaded.gates.min_checked)
     return None
-
-
-def _with(config: Config, held: _Held) -> Config:
-    """The configuration with what the command line says."""
-    from ranklens.bench.config.checks import WrongKeyError, check
-    from ranklens.guard.context import share_of
-
-    optional = {
-        "baseline": held.baseline,
-        "undecided": held.undecided,
-        "common": held.common or None,
-        "min_checked": None if held.min_checked is None else share_of(held.min_checked),
-    }
-    gates: dict[str, Any] = {name: value for name, value in optional.items() if value is not None}
-    gates["rules"] = (*config.gates.rules, *held.rules)
-    changed = config.model_copy(update={"gates": config.gates.model_copy(update=gates)})
-    try:
-        check(changed)
-    except WrongKeyError as error:
-        raise InputError(f"{'.'.join(map(str, error.key))}: {error}") from None
-    return changed
 
 
 def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | None, least: float) -> None:

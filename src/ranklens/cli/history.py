@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ranklens.scores import Scores
     from ranklens.scores.history.entries import Entry
     from ranklens.scores.history.record import Record
-    from ranklens.tables.table import Printout, Table
+    from ranklens.tables.table import Printout
 
 EXAMPLES = """
 
@@ -125,14 +125,22 @@ def list_entries(
 ) -> None:
     """List the entries, oldest first: what was measured, when, and at which commit."""
     from ranklens.scores.history.store import History
-    from ranklens.tables.table import Printout
+    from ranklens.tables.table import Printout, Table
 
     written = _format(format, output)
     entries = History(store).entries(system=system, last=last)
+    names = list(dict.fromkeys(name for entry in entries for name in entry.measures))
+    rows = []
+    for entry in entries:
+        means = (f"{entry.measures[name].mean:.4f}" if name in entry.measures else "" for name in names)
+        about = [f"#{entry.id}", _date(entry.at), entry.system, entry.kind, entry.short_commit]
+        rows.append([*about, entry.label or "", entry.judgments[:7], *means])
+    header = ["entry", "date", "system", "by", "commit", "label", "judgments", *names]
+    note = f"{counted(len(entries), 'entry', 'entries')}. Means of entries with other judgments or another policy do not compare."
     output_formats.write(
         written,
         output,
-        shown=Printout([_table(entries)]),
+        shown=Printout([Table(header, rows, note=note, left=7)]),
         rows=lambda: _frame(
             [
                 {name: content[name] for name in _IN_LIST}
@@ -273,29 +281,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 def _date(at: float) -> str:
     return datetime.fromtimestamp(at, tz=timezone.utc).strftime("%Y-%m-%d %H:%M")
-
-
-def _table(entries: list[Entry]) -> Table:
-    from ranklens.tables.table import Table
-
-    names = list(dict.fromkeys(name for entry in entries for name in entry.measures))
-    rows = [
-        [
-            f"#{entry.id}",
-            _date(entry.at),
-            entry.system,
-            entry.kind,
-            entry.short_commit,
-            entry.label or "",
-            entry.judgments[:7],
-            *(f"{entry.measures[name].mean:.4f}" if name in entry.measures else "" for name in names),
-        ]
-        for entry in entries
-    ]
-    note = f"{counted(len(entries), 'entry', 'entries')}. Means of entries with other judgments or another policy do not compare."
-    return Table(
-        ["entry", "date", "system", "by", "commit", "label", "judgments", *names], rows, note=note, left=7
-    )
 
 
 def _details(entry: Entry, queries: int) -> Printout:

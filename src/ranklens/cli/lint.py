@@ -60,6 +60,15 @@ def lint(
         for name, several in findings.items()
     }
 
+    def text() -> str:
+        """One line per finding."""
+        lines = []
+        for name, several in findings.items():
+            lines.append(f"{name}:" + (" nothing to report" if not several else ""))
+            lines += [f"  {_MARKS[one.severity]} {one.kind}: {in_one_line(one.message)}" for one in several]
+        legend = _legend(findings)
+        return "\n".join([*lines, *(["", *legend] if legend else [])]) + "\n"
+
     def frame() -> pl.DataFrame:
         import polars as pl
 
@@ -76,7 +85,7 @@ def lint(
                 shown=Printout([Table(_COLUMNS, rows, left=len(_COLUMNS))]),
                 rows=frame,
                 content=lambda: content,
-                texts={"table": lambda: _text(findings)},
+                texts={"table": text},
             )
     if {"error", *(["warning"] if strict else [])} & _severities(findings):
         raise CheckFailed
@@ -89,16 +98,6 @@ def _severities(findings: dict[str, list[Finding]]) -> set[str]:
 def _legend(findings: dict[str, list[Finding]]) -> list[str]:
     """What the marks mean that were used."""
     return [text for severity, text in _LEGENDS.items() if severity in _severities(findings)]
-
-
-def _text(findings: dict[str, list[Finding]]) -> str:
-    """One line per finding."""
-    lines = []
-    for name, several in findings.items():
-        lines.append(f"{name}:" + (" nothing to report" if not several else ""))
-        lines += [f"  {_MARKS[f.severity]} {f.kind}: {in_one_line(f.message)}" for f in several]
-    legend = _legend(findings)
-    return "\n".join([*lines, *(["", *legend] if legend else [])]) + "\n"
 
 
 def _show(findings: dict[str, list[Finding]], console: Console) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from ranklens.cli import options, output_formats
 from ranklens.cli.commands import Argument
@@ -13,8 +13,6 @@ from ranklens.options import Description
 from ranklens.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ranklens.comparison.comparison import Comparison
 
 EXAMPLES = """
@@ -72,8 +70,22 @@ def plan(
     written = output_formats.format_of(format, output, output_formats.Format)
     for file in (output, plot):
         out.check_output(file, [qrels, *(runs or [])])
-    found = make_plan(
-        _pilot(qrels, runs or [], measures, deviation, cluster, policy),
+    if (deviation is None) == (qrels is None):
+        raise InputError("Give either a pilot (judgments and two or more runs) or --deviation.")
+    if qrels is not None and len(runs or []) < 2:
+        raise InputError(
+            "A pilot needs two or more runs: their differences show how many queries are needed."
+        )
+    pilot: Comparison | float = deviation or 0.0
+    if qrels is not None:
+        from ranklens.cli.comparison_options import compare_files
+
+        # The pilot is not tested, so the quickest test will do.
+        pilot = compare_files(
+            qrels, runs or [], measures=measures, seed=0, test="t", cluster=cluster, policy=policy
+        )
+    planned = make_plan(
+        pilot,
         detect=detect,
         power=power,
         alpha=alpha,
@@ -85,32 +97,7 @@ def plan(
     if plot is not None:
         from ranklens.report.charts.style import save
 
-        save(found.chart(), plot)
+        save(planned.chart(), plot)
     output_formats.write(
-        written, output, shown=found.printout(), rows=lambda: found.curve, content=found.to_dict
-    )
-
-
-def _pilot(
-    qrels: str | None,
-    runs: Sequence[str],
-    measures: Sequence[str],
-    deviation: float | None,
-    cluster: str | None,
-    policy: Policy,
-) -> Comparison | float:
-    if (deviation is None) == (qrels is None):
-        raise InputError("Give either a pilot (judgments and two or more runs) or --deviation.")
-    if deviation is not None:
-        return deviation
-    if len(runs) < 2:
-        raise InputError(
-            "A pilot needs two or more runs: their differences show how many queries are needed."
-        )
-    from ranklens.cli.comparison_options import compare_files
-
-    settings: dict[str, Any] = dict.fromkeys(("by", "qrels_format", "run_format", "places", "match"))
-    # The pilot is not tested, so the quickest test will do.
-    return compare_files(
-        str(qrels), runs, measures=measures, seed=0, test="t", cluster=cluster, policy=policy, **settings
+        written, output, shown=planned.printout(), rows=lambda: planned.curve, content=planned.to_dict
     )

@@ -33,7 +33,13 @@ def sensitivity(
     """Check a conclusion: compare runs under other tie rules, depths, relevance levels, parameters and tests."""
     written = output_formats.format_of(format, output, Format)
     out.check_output(output, inputs(qrels, runs, settings["by"]))
-    found = compare_files(qrels, runs, policy=policy, **settings).sensitivity(
+    settings_tried = compare_files(qrels, runs, policy=policy, **settings).sensitivity(
         progress=lambda settings: progress(settings, "Trying settings")
     )
-    output_formats.write(written, output, shown=found.printout(), rows=found.to_frame, content=found.to_dict)
+    output_formats.write(
+        written,
+        output,
+        shown=settings_tried.printout(),
+        rows=settings_tried.to_frame,
+        content=settings_tried.to_dict,
+    )

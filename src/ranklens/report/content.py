@@ -192,7 +192,17 @@ def _results(comparison: Comparison) -> dict[str, Json]:
                 {"system": r.system, "n": r.n, "mean": r.mean, "low": low, "high": high, "group": r.group}
             )
         for pair in pairs:
-            differences[shown[pair.measure]].append(_pair(pair))
+            ends = {"low": pair.interval.low, "high": pair.interval.high}
+            fields: dict[str, Json] = {
+                name: ends[name] if name in ends else getattr(pair, name) for name in PAIR_FIELDS
+            }
+            if pair.is_open:
+                fields["open"] = True
+            margin = pair.terms.settings.margins.get(pair.measure)
+            if margin is not None:
+                fields |= {"margin": chart_data.margin_size(pair), "margin_text": str(margin)}
+                fields |= {"decision": pair.decision, "turned": pair.reverse_decision}
+            differences[shown[pair.measure]].append(fields)
         return {"results": means, "pairs": differences}
 
     packed = _is_packed(comparison)
@@ -209,20 +219,6 @@ def _results(comparison: Comparison) -> dict[str, Json]:
 def _is_packed(comparison: Comparison) -> bool:
     """Whether pairs are pieces: with a baseline there are only as many of them as systems."""
     return crowd.is_crowded(comparison) and comparison.baseline is None
-
-
-def _pair(pair: PairResult) -> dict[str, Json]:
-    ends = {"low": pair.interval.low, "high": pair.interval.high}
-    fields: dict[str, Json] = {
-        name: ends[name] if name in ends else getattr(pair, name) for name in PAIR_FIELDS
-    }
-    if pair.is_open:
-        fields["open"] = True
-    margin = pair.terms.settings.margins.get(pair.measure)
-    if margin is not None:
-        fields["margin"], fields["margin_text"] = chart_data.margin_size(pair), str(margin)
-        fields["decision"], fields["turned"] = pair.decision, pair.reverse_decision
-    return fields
 
 
 def _statistics(comparison: Comparison) -> list[list[str]]:

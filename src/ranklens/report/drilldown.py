@@ -137,7 +137,10 @@ def drilldown(comparison: Comparison) -> Drilldown | None:
     asked = _asked(rows, gold, comparison.query_ids, policy)
     for (s, top), ranks in zip(tops.items(), _ranks(asked, runs.values(), policy), strict=True):
         rank = pl.Series(f"rank_{s}", ranks[: len(rows)])
-        rows = _joined(rows.with_columns(rank), _columns(top, s))
+        score = pl.col("score").round_sig_figs(6)
+        finite = pl.when(score.is_finite()).then(score).alias(f"score_{s}")
+        marks = [pl.col(name).alias(f"{name}_{s}") for name in ("tied", "repeats")]
+        rows = _joined(rows.with_columns(rank), top.select("place", "doc", finite, *marks))
     rows, documents = _numbered(rows, list(tops), policy.rel)
     counts = dict(relevant.group_by("place").len().iter_rows())
     return Drilldown(
@@ -219,19 +222,6 @@ def _ranks(asked: Mapping[str, Mapping[str, int]], runs: Iterable[Run], policy: 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankLensWarning)  # evaluation has reported them
         return list(map(ranked, runs))
-
-
-def _columns(top: pl.DataFrame, system: int) -> pl.DataFrame:
-    import polars as pl
-
-    score = pl.col("score").round_sig_figs(6)
-    return top.select(
-        "place",
-        "doc",
-        pl.when(score.is_finite()).then(score).alias(f"score_{system}"),
-        pl.col("tied").alias(f"tied_{system}"),
-        pl.col("repeats").alias(f"repeats_{system}"),
-    )
 
 
 def _numbered(rows: pl.DataFrame, systems: Sequence[int], rel: float) -> tuple[pl.DataFrame, pl.DataFrame]:

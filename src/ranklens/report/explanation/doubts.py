@@ -44,7 +44,9 @@ DOUBTS: Mapping[str, Doubt] = {
         "it leaves open which of the documents that tie across the cutoff count",
         # The first score below the cutoff does not differ from the one before it.
         lambda data, measure: bool(
-            (data.listed["score"].diff().slice(measure.k or len(data.listed), 1) == 0).any()
+            (data.listed["score"] == data.listed["score"].shift())
+            .slice(measure.k or len(data.listed), 1)
+            .any()
         ),
     ),
     "no irrelevant": Doubt(

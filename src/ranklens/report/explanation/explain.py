@@ -237,6 +237,9 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
     places = _shown(data, last, rows)
     summed_up = sum(place.last - place.first + 1 for place in places if place.kind == "left out")
     note = f"{summed_up:,} ranks are summed up in the lines with …; raise rows to see them."
+    retrieved, lowest = data.documents.head(data.ranked).to_list(), _relevant_from(measure)
+    grades = [data.grades[document] for document in retrieved if document in data.grades]
+    further = [data.grades[passage] for document in retrieved for passage in data.held.get(document, ())]
     params = parameters(measure)
     template = measure.definition.working.template(params)
     numbers = in_numbers(template, params, data.judged, show_number)
@@ -247,7 +250,12 @@ def work_through(measure: Measure, data: OneQuery, rows: int = 20) -> Explanatio
         value=value,
         steps=_steps(measure, data, places, ideal),
         calculation=" = ".join(part for part in equation if part),
-        facts=_facts(measure, data),
+        facts={
+            "retrieved": data.ranked,
+            "judged": sum(grade >= 0 for grade in grades),
+            "relevant": sum(grade >= lowest for grade in data.grades.values()),
+            "found": sum(grade >= lowest for grade in (*grades, *further)),
+        },
         missed=_missed(measure, data, last),
         notes=(*([note] if summed_up else []), *remarks(data)),
         policy=data.policy,
@@ -314,7 +322,14 @@ def _steps(measure: Measure, data: OneQuery, places: list[_Place], ideal: _Ideal
     ends[-1] = max(ends[-1], data.ranked)  # what lies below a cutoff belongs to the last line
     cut = upto(data.judged, ends, growing=measure.definition.working.every_rank_counts)
     so_far = measure(cut).tolist()
-    details = _details(measure, data, [place.first for place in places if place.kind == "document"])
+    ranks = [place.first for place in places if place.kind == "document"]
+    # An unjudged document is below any grade.
+    grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
+    view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
+    details: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
+    for name, column in measure.definition.working.columns.items() if ranks else ():
+        for rank, value in zip(ranks, column(view).tolist(), strict=True):
+            details[rank][name] = None if np.isnan(value) else value
     at_best, best_so_far = dict[int, float](), list[float]()
     if ideal is not None:
         at_best = {rank: worth for rank, worth in enumerate(ideal.worth.tolist(), start=1) if worth > 0}
@@ -345,35 +360,10 @@ def _added(after: float | str, before: float | str) -> float | None:
     return None if isinstance(after, str) or isinstance(before, str) else after - before
 
 
-def _details(measure: Measure, data: OneQuery, ranks: list[int]) -> dict[int, dict[str, float | None]]:
-    """The columns of the measure at some ranks."""
-    # An unjudged document is below any grade.
-    grades = [data.grades.get(data.documents[rank - 1], -np.inf) for rank in ranks]
-    view = View(data.in_one_order, np.array(ranks, dtype=np.int64), np.array(grades), parameters(measure))
-    details: dict[int, dict[str, float | None]] = {rank: {} for rank in ranks}
-    for name, column in measure.definition.working.columns.items() if ranks else ():
-        for rank, value in zip(ranks, column(view).tolist(), strict=True):
-            details[rank][name] = None if np.isnan(value) else value
-    return details
-
-
 def _relevant_from(measure: Measure) -> float:
     """The lowest grade that counts; any positive one if the measure works with grades."""
     has_level = "rel" in measure.definition.parameters
     return float(parameters(measure)["rel"]) if has_level else float(np.nextafter(0, 1))
-
-
-def _facts(measure: Measure, data: OneQuery) -> dict[str, int]:
-    lowest = _relevant_from(measure)
-    shown = data.documents.head(data.ranked).to_list()
-    grades = [data.grades[document] for document in shown if document in data.grades]
-    further = [data.grades[passage] for document in shown for passage in data.held.get(document, ())]
-    return {
-        "retrieved": data.ranked,
-        "judged": sum(grade >= 0 for grade in grades),
-        "relevant": sum(grade >= lowest for grade in data.grades.values()),
-        "found": sum(grade >= lowest for grade in (*grades, *further)),
-    }
 
 
 def _missed(measure: Measure, data: OneQuery, last: int) -> tuple[Missed, ...]:

@@ -10,10 +10,12 @@ from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted, shortened
 
 if TYPE_CHECKING:
-    from ranklens.report.explanation.explain import Explanation, Step
+    from ranklens.report.explanation.explain import Explanation
 
 _MOST_DOCUMENTS = 3  # named in a line of tied documents
 _MOST_MISSED = 5
+# What lines without documents say in their place.
+_IN_PLACE = {"start": "(before the first)", "left out": "…", "nothing": "(nothing retrieved)"}
 
 
 def printout(explanation: Explanation, widest_id: int | None = None) -> Printout:
@@ -40,13 +42,18 @@ def table(explanation: Explanation, widest_id: int | None = None) -> Table:
     ranks = [str(step.first) if step.first == step.last else f"{step.first}–{step.last}" for step in steps]
     columns: dict[str, list[str]] = {
         "rank": ["" if step.kind == "start" else rank for step, rank in zip(steps, ranks, strict=True)],
-        "document": [_documents(step, widest_id) for step in steps],
+        "document": [],
+        "grade": [],
     }
-    columns["grade"] = []
     for step in steps:
-        grades = step.grades[:_MOST_DOCUMENTS]
-        shown = ["–" if grade is None or grade < 0 else f"{grade:g}" for grade in grades]
-        columns["grade"].append(", ".join(shown) + (", …" if len(step.grades) > _MOST_DOCUMENTS else ""))
+        names = ", ".join(_id(document, widest_id) for document in step.documents[:_MOST_DOCUMENTS])
+        more = len(step.documents) - _MOST_DOCUMENTS
+        columns["document"].append(
+            _IN_PLACE.get(step.kind, f"{names} and {more} more" if more > 0 else names)
+        )
+        grades = ["–" if grade is None or grade < 0 else f"{grade:g}" for grade in step.grades]
+        more_grades = ", …" if len(grades) > _MOST_DOCUMENTS else ""
+        columns["grade"].append(", ".join(grades[:_MOST_DOCUMENTS]) + more_grades)
     for heading in explanation.headings:
         columns[heading] = _numbers([step.details.get(heading) for step in steps])
     if any(step.contribution is not None for step in steps):
@@ -57,15 +64,6 @@ def table(explanation: Explanation, widest_id: int | None = None) -> Table:
         columns["ideal so far"] = [_decimals(step.ideal_so_far) for step in steps]
     rows = [list(row) for row in zip(*columns.values(), strict=True)]
     return Table(list(columns), rows, note=explanation.calculation, left=2)
-
-
-def _documents(step: Step, widest: int | None) -> str:
-    names = {"start": "(before the first)", "left out": "…", "nothing": "(nothing retrieved)"}
-    if step.kind in names:
-        return names[step.kind]
-    shown = [_id(document, widest) for document in step.documents[:_MOST_DOCUMENTS]]
-    more = len(step.documents) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _numbers(values: Sequence[float | None]) -> list[str]:

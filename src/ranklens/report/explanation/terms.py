@@ -37,21 +37,20 @@ def in_numbers(template: str, params: Params, judged: Judged, show: Callable[[fl
     >>> in_numbers("{relevant found} / {all relevant}", {"k": None, "rel": 1}, judged, "{:g}".format)
     '1 / 2'
     """
-    if not _BRACES.search(template):
-        return ""
-    return _BRACES.sub(lambda term: show(_number(term[0][1:-1], judged, params)), template)
 
+    def number(match: re.Match[str]) -> str:
+        term = match[0][1:-1]
+        if term in TERMS:
+            return show(TERMS[term](judged, params))
+        if term in params:
+            return show(float(params[term]))
+        name = term.rpartition("|")[2]
+        measure = parse(name.removeprefix("ideal "))
+        shared = {key: params[key] for key in measure.definition.parameters if params.get(key) is not None}
+        ranking = ideally(judged) if name.startswith("ideal ") else judged
+        return show(float(measure.replace(**shared)(ranking)[0]))
 
-def _number(term: str, judged: Judged, params: Params) -> float:
-    if term in TERMS:
-        return TERMS[term](judged, params)
-    if term in params:
-        return float(params[term])
-    name = term.rpartition("|")[2]
-    measure = parse(name.removeprefix("ideal "))
-    shared = {key: params[key] for key in measure.definition.parameters if params.get(key) is not None}
-    ranking = ideally(judged) if name.startswith("ideal ") else judged
-    return float(measure.replace(**shared)(ranking)[0])
+    return _BRACES.sub(number, template) if _BRACES.search(template) else ""
 
 
 def _found_in_top(judged: Judged, params: Params) -> float:
