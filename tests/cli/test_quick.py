@@ -55,6 +55,14 @@ def test_plain_calls_of_every_command_are_understood(name):
     assert compare_both_ways(name, PLAIN[name])
 
 
+def test_commands_that_name_measures_load_those_of_the_user():
+    loading = {
+        name for name in PLAIN if "--load" in {f for p in command_of(name).parameters for f in p.flags}
+    }
+    assert loading == {*PLAIN} - {"fuse", "lint", "convert", "demo"}
+    assert "--load" in {flag for p in command_of("history")["add"].parameters for flag in p.flags}
+
+
 def test_commands_with_commands_are_understood(monkeypatch):
     asked = []
     show = command_of("history")["show"]

@@ -126,7 +126,12 @@ def test_pareto_front(comparison):
     assert {s for s, row in table.items() if not row["front"]} == beaten
     assert table["bm25"]["p50"] == 0.02
     # The same twice, and one that is slower for the same quality.
-    assert chart_data._front(np.array([1.0, 1, 1, 2]), np.array([1.0, 1, 2, 3])) == [True, True, False, True]
+    values = {"one": 0.5, "same": 0.5, "slower": 0.5, "best": 1.0}
+    seconds = {"one": [1.0], "same": [1.0], "slower": [2.0], "best": [3.0]}
+    scores = {system: {"q1": {"RR": value}, "q2": {"RR": value}} for system, value in values.items()}
+    twice = dataclasses.replace(compare_scores(scores), latencies=seconds)
+    front = chart_data.latency(twice, "RR").filter("front")["system"]
+    assert {*front} == {"one", "same", "best"}
 
 
 def test_significance_has_both_directions(comparison):

@@ -79,8 +79,8 @@ def keep(
 
     history = History(store)
     numbers = history.add(records(results), kind=kind, label=label, config=config, at=at)
-    told = ", ".join(f"#{number} {name}" for number, name in zip(numbers, results, strict=True))
-    say(in_one_line(f"saved {told} in {history.path}"))
+    saved = ", ".join(f"#{number} {name}" for number, name in zip(numbers, results, strict=True))
+    say(in_one_line(f"saved {saved} in {history.path}"))
 
 
 def add(

@@ -21,5 +21,5 @@ def instead(command: str, spellings: Iterable[str]) -> str:
     >>> instead("compare", ["-q"])
     'For the queries that differ most use --most N.'
     """
-    found = [_INSTEAD.get((at, spelling)) for spelling in spellings for at in (command, "")]
-    return next((sentence for sentence in found if sentence), "")
+    hints = [_INSTEAD.get((at, spelling)) for spelling in spellings for at in (command, "")]
+    return next((sentence for sentence in hints if sentence), "")

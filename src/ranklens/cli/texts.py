@@ -24,5 +24,5 @@ def query_texts(queries: str | None, qrels: str, command: str) -> Mapping[str, s
 
 def in_folder(qrels: str, name: str) -> str | None:
     """A BEIR folder brings its own texts."""
-    found = [Path(qrels) / name, Path(qrels) / f"{name}.gz"]
-    return next((str(path) for path in found if path.is_file()), None)
+    files = [Path(qrels) / name, Path(qrels) / f"{name}.gz"]
+    return next((str(path) for path in files if path.is_file()), None)

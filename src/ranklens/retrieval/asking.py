@@ -81,16 +81,16 @@ class AskOptions:
         if match is not None and not isinstance(match, Matching):
             from ranklens.data import matching
 
-            known = ", ".join(name for name in matching.__all__ if name != "Matching")
-            raise InputError(f"match={match!r:.60} is not allowed; pass one of ranklens.matching: {known}.")
+            names = ", ".join(name for name in matching.__all__ if name != "Matching")
+            raise InputError(f"match={match!r:.60} is not allowed; pass one of ranklens.matching: {names}.")
 
     @classmethod
     def of(cls, given: AskArguments, match: Matching | None) -> AskOptions:
         """From keyword arguments; ``match`` is that of the benchmark, for retrievers that have none of their own."""
-        known = [one.name for one in fields(cls)]
-        wrong = next((name for name in given if name not in known), None)
+        names = [one.name for one in fields(cls)]
+        wrong = next((name for name in given if name not in names), None)
         if wrong is not None:
-            raise InputError(f"There is no option {wrong!r}: {nearest(wrong, known)} See Benchmark.run.")
+            raise InputError(f"There is no option {wrong!r}: {nearest(wrong, names)} See Benchmark.run.")
         options = cls(**given)
         return options if options.match is not None else replace(options, match=match)
 

@@ -61,9 +61,9 @@ def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | N
     >>> read_judged_queries({"q1": "why?", "q2": "how?"}, {"q1": {"d1"}}).qrels
     {'q1': {'d1': 1.0}}
     """
-    given, qrels = _both(queries, qrels)
-    if given is not None and qrels is None:
-        return JudgedQueries(dict(given.texts), fields=dict(given.fields), why_unjudged=given.unjudged)
+    loaded, qrels = _both(queries, qrels)
+    if loaded is not None and qrels is None:
+        return JudgedQueries(dict(loaded.texts), fields=dict(loaded.fields), why_unjudged=loaded.unjudged)
     grades = _judgments(qrels, columns)
     unanswerable = qrels.unanswerable if isinstance(qrels, Golden) else frozenset()
     if unanswerable and not grades:
@@ -71,8 +71,8 @@ def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | N
             f"The golden set expects nothing for {counted(len(unanswerable), 'question')}, so all are unanswerable and nothing can "
             "be scored. Say what is relevant, or answerable: true."
         )
-    joined = _joined(given if given is not None else Queries({query: query for query in grades}), grades)
-    joined.unanswerable = sum(query in unanswerable for query in given.texts) if given is not None else 0
+    joined = _joined(loaded if loaded is not None else Queries({query: query for query in grades}), grades)
+    joined.unanswerable = sum(query in unanswerable for query in loaded.texts) if loaded is not None else 0
     joined.unjudged -= joined.unanswerable
     folder = _folder(queries)
     if folder is not None:
@@ -86,46 +86,50 @@ def _folder(queries: Any) -> Path | None:
 
 def _both(queries: Any, qrels: Any) -> tuple[Queries | None, Any]:
     """The queries, None where the judgments' ids are their texts; and the judgments."""
-    given = read_queries(queries) if queries is not None else None
-    if qrels is None and given is not None:
-        qrels = given.qrels if given.qrels is not None else _folder(queries)
+    loaded = read_queries(queries) if queries is not None else None
+    if qrels is None and loaded is not None:
+        qrels = loaded.qrels if loaded.qrels is not None else _folder(queries)
     elif isinstance(qrels, (str, Path)) and (both := golden(qrels)) is not None:
-        given, qrels = given if given is not None else both, both.qrels
-    if given is not None and qrels is None and any(map(records.says_what_is_relevant, given.fields.values())):
+        loaded, qrels = loaded if loaded is not None else both, both.qrels
+    if (
+        loaded is not None
+        and qrels is None
+        and any(map(records.says_what_is_relevant, loaded.fields.values()))
+    ):
         where = f"{queries}: " if isinstance(queries, (str, Path)) else ""
         raise InputError(
-            f"{where}Some queries have no judgments: {given.unjudged} "
+            f"{where}Some queries have no judgments: {loaded.unjudged} "
             'Pass qrels, or queries that say what is relevant: [{"id": …, "query": …, "relevant_docs": [...]}].'
         )
-    return given, qrels
+    return loaded, qrels
 
 
-def _joined(given: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQueries:
-    asked = [query for query in given.texts if query in grades]
+def _joined(queries: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQueries:
+    asked = [query for query in queries.texts if query in grades]
     if not asked:
-        one, other = next(iter(given.texts), "none"), next(iter(grades), "none")
+        one, other = next(iter(queries.texts), "none"), next(iter(grades), "none")
         raise InputError(
             f"The queries and the judgments have no id in common (queries: {one!r}, judgments: {other!r}). "
             "Do they belong together?"
         )
-    silent = [query for query in grades if query not in given.texts]
+    silent = [query for query in grades if query not in queries.texts]
     warning = ""
     if silent:
         warning = (
             f"{counted(len(silent), 'judged query has', 'judged queries have')} no text (first: {silent[0]!r}); "
             "they cannot be asked and are left out."
         )
-    similar = alike(silent, [query for query in given.texts if query not in grades]) if silent else None
+    similar = alike(silent, [query for query in queries.texts if query not in grades]) if silent else None
     if similar is not None:
         warning += f" {similar.matching:,} of them {similar}. Write the ids the same way in both."
         warn(MismatchWarning(warning, alike=similar.matching))
     elif silent:
         warn(warning)
     return JudgedQueries(
-        texts={query: given.texts[query] for query in asked},
+        texts={query: queries.texts[query] for query in asked},
         qrels={query: grades[query] for query in asked},
-        fields={query: given.fields.get(query, {}) for query in asked},
-        unjudged=len(given.texts) - len(asked),
+        fields={query: queries.fields.get(query, {}) for query in asked},
+        unjudged=len(queries.texts) - len(asked),
         without_text=len(silent),
         mismatch="" if similar is None else warning,
     )

@@ -37,11 +37,11 @@ _RRF = 60  # the constant that the authors of the fusion suggest
 def build(documents: Mapping[str, str]) -> tuple[dict[str, Retriever], list[str]]:
     """The retrievers by name, and a sentence about each that this Python cannot build.
 
-    >>> found, left_out = build({"os.getcwd": "Return the current folder.", "math.floor": "Round down."})
-    >>> found["bm25"]("in which folder am I", 1)[0][0], left_out
+    >>> engines, left_out = build({"os.getcwd": "Return the current folder.", "math.floor": "Round down."})
+    >>> engines["bm25"]("in which folder am I", 1)[0][0], left_out
     ('os.getcwd', [])
     """
-    found: dict[str, Retriever] = {}
+    engines: dict[str, Retriever] = {}
     left_out = []
     for name, texts, tokenizer, terms in (
         ("bm25", documents, "unicode61", words),
@@ -53,11 +53,11 @@ def build(documents: Mapping[str, str]) -> tuple[dict[str, Retriever], list[str]
         if isinstance(index, str):
             left_out.append(f"{name} is left out because this Python's SQLite does not support it ({index}).")
         else:
-            found[name] = index
-    found["lsa"] = LatentSemantics(documents)
-    if "bm25-stemmed" in found:
-        found["fusion"] = Fusion(found["bm25-stemmed"], found["lsa"])
-    return found, left_out
+            engines[name] = index
+    engines["lsa"] = LatentSemantics(documents)
+    if "bm25-stemmed" in engines:
+        engines["fusion"] = Fusion(engines["bm25-stemmed"], engines["lsa"])
+    return engines, left_out
 
 
 def words(text: str) -> list[str]:

@@ -92,9 +92,9 @@ class Retrieval:
             self.failures.append(str(error))
             raise error.with_traceback(None) from None  # the user's line says more than ours
         if outcome.failed:
-            told = "\n".join([*outcome.stored, *lines(outcome)])
-            self.failures.append(told)
-            raise AssertionError(told)  # its first line is in pytest's summary
+            report = "\n".join([*outcome.stored, *lines(outcome)])
+            self.failures.append(report)
+            raise AssertionError(report)  # its first line is in pytest's summary
         return outcome
 
     def _checked(
@@ -134,8 +134,8 @@ class Retrieval:
         if self.update and not outcome.failed:
             records = {keys[one]: record for one, record in measured.records.items()}
             frozen = {key: Baseline({key: record}).to_text() for key, record in records.items()}
-        told = [*outcome.stored, *map(headline, outcome.verdicts)]
-        self.told.append({"lines": told, "frozen": frozen})
+        verdicts = [*outcome.stored, *map(headline, outcome.verdicts)]
+        self.told.append({"lines": verdicts, "frozen": frozen})
         return outcome
 
     def _named(self, records: Mapping[str, Record], name: str | None) -> dict[str, str]:
@@ -167,15 +167,15 @@ class Retrieval:
 
 def rules_of(marks: Iterable[pytest.Mark]) -> list[Rule]:
     """The rules of markers; what is no rule is an error, whether or not the test checks anything."""
-    found = []
+    rules: list[Rule] = []
     for mark in marks:
         if mark.kwargs:
             raise InputError(
                 f"@pytest.mark.retrieval takes rules and nothing else, not {next(iter(mark.kwargs))}=…; write "
                 "@pytest.mark.retrieval('nDCG@10 >= 0.4')."
             )
-        found += [Rule.parse(rule) for rule in mark.args]
-    return found
+        rules += [Rule.parse(rule) for rule in mark.args]
+    return rules
 
 
 def unchecked(rules: Iterable[Rule], checked: Collection[str]) -> str:
