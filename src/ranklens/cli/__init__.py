@@ -1,4 +1,5 @@
 """The command line: ``app`` puts the commands together, and each command is one module.
 
-``options`` and ``settings`` hold what commands share; in ``main``, mistakes become one sentence and an exit status.
+``commands`` says what each takes, ``options``, ``reading`` and ``comparison_options`` hold what several share; in ``main``, mistakes
+become one sentence and an exit status.
 """

@@ -270,13 +270,8 @@ def export(
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "add": add,
-    "list": list_entries,
-    "show": show,
-    "trend": trend,
-    "remove": remove,
-    "export": export,
-}
+    "add": add, "list": list_entries, "show": show, "trend": trend, "remove": remove, "export": export
+}  # fmt: skip
 
 
 def _date(at: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
 
 from ranklens.errors import InputError
 from ranklens.words import counted
@@ -13,7 +12,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _WORDS = (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0))
 
 
-def in_seconds(age: Any) -> float:
+def in_seconds(age: object) -> float:
     """An age in seconds, from a number of them or from text such as ``"7d"``, ``"12h"`` or ``"30m"``.
 
     >>> in_seconds("7d"), in_seconds(90)

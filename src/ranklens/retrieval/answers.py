@@ -69,14 +69,14 @@ class Answer:
             or any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in amounts)
             or not all(0 <= one < math.inf for one in amounts)
             or not _holds(ids, str)
-            or not (scores is None or (_holds(scores, (int, float, NoneType)) and len(scores) == len(ids)))
+            or not (scores is None or (_holds(scores, int, float, NoneType) and len(scores) == len(ids)))
         ):
             raise InputError("not an answer")
         values["ids"], values["scores"] = tuple(ids), None if scores is None else tuple(scores)
         return cls(**values, stored=True)
 
 
-def _holds(value: Any, types: Any) -> TypeGuard[list[Any]]:
+def _holds(value: object, *types: type) -> TypeGuard[list[object]]:
     return isinstance(value, list) and all(isinstance(item, types) for item in value)
 
 

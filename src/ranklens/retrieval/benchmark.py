@@ -52,8 +52,8 @@ class Benchmark(Shown):
 
     def __init__(
         self,
-        queries: Any = None,
-        qrels: Any = None,
+        queries: object = None,
+        qrels: object = None,
         *,
         store: str | Path | Store | None = None,
         corpus: object = None,
@@ -268,7 +268,7 @@ class Benchmark(Shown):
         *,
         title: str | None = None,
         corpus: object = None,
-        queries: Any = None,
+        queries: object = None,
         **options: Any,
     ) -> Path:
         """Write the comparison as one HTML page, with the texts of queries and, if there is a corpus, of documents.

@@ -40,7 +40,7 @@ class JudgedQueries:
         """Whether there is anything to score by."""
         return bool(self.qrels)
 
-    def add(self, query: str, text: Any, relevant: Any, fields: Mapping[str, Any]) -> None:
+    def add(self, query: str, text: object, relevant: object, fields: Mapping[str, Any]) -> None:
         """Add one query."""
         if query in self.texts:
             raise InputError(f"Query {query!r} already exists; give each query its own id.")
@@ -55,7 +55,9 @@ class JudgedQueries:
         self.fields[query] = fields
 
 
-def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | None = None) -> JudgedQueries:
+def read_judged_queries(
+    queries: object, qrels: object, columns: Mapping[str, str] | None = None
+) -> JudgedQueries:
     """Queries and judgments of any shape; each may bring the other along.
 
     >>> read_judged_queries({"q1": "why?", "q2": "how?"}, {"q1": {"d1"}}).qrels
@@ -80,11 +82,11 @@ def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | N
     return joined
 
 
-def _folder(queries: Any) -> Path | None:
+def _folder(queries: object) -> Path | None:
     return Path(queries) if isinstance(queries, (str, Path)) and Path(queries).is_dir() else None
 
 
-def _both(queries: Any, qrels: Any) -> tuple[Queries | None, Any]:
+def _both(queries: object, qrels: object) -> tuple[Queries | None, object]:
     """The queries, None where the judgments' ids are their texts; and the judgments."""
     loaded = read_queries(queries) if queries is not None else None
     if qrels is None and loaded is not None:
@@ -135,7 +137,7 @@ def _joined(queries: Queries, grades: Mapping[str, dict[str, float]]) -> JudgedQ
     )
 
 
-def _judgments(qrels: Any, columns: Mapping[str, str] | None) -> dict[str, dict[str, float]]:
+def _judgments(qrels: object, columns: Mapping[str, str] | None) -> dict[str, dict[str, float]]:
     """Judgments of any shape as text ids and numbers."""
     if isinstance(qrels, (str, Path)):
         from ranklens.data.files.formats import read_qrels
