@@ -86,7 +86,7 @@ class Parameter:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """All flags; a switch that has no spelling of its own can also be turned off."""
+        """All flags; a switch without a spelling of its own can also be turned off."""
         is_switch = self.kind is bool and isinstance(self.said, Description) and not self.said.flags
         return (*self.flags, f"--no-{self.flags[0][2:]}") if is_switch else self.flags
 

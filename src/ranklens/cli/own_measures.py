@@ -12,7 +12,7 @@ from ranklens.errors import InputError
 
 
 def load_measures(files: Iterable[str]) -> None:
-    """Run the files, once each, so that what they register is known; modules beside them can be imported."""
+    """Run the files, once each, so that their measures are registered; modules next to them can be imported."""
     for file in files:
         path = Path(file)
         if not path.is_file():

@@ -33,13 +33,13 @@ def sensitivity(
     """Check a conclusion: compare runs under other tie rules, depths, relevance levels, parameters and tests."""
     written = output_formats.format_of(format, output, Format)
     out.check_output(output, inputs(qrels, runs, settings["by"]))
-    settings_tried = compare_files(qrels, runs, policy=policy, **settings).sensitivity(
+    result = compare_files(qrels, runs, policy=policy, **settings).sensitivity(
         progress=lambda settings: progress(settings, "Trying settings")
     )
     output_formats.write(
         written,
         output,
-        shown=settings_tried.printout(),
-        rows=settings_tried.to_frame,
-        content=settings_tried.to_dict,
+        shown=result.printout(),
+        rows=result.to_frame,
+        content=result.to_dict,
     )

@@ -49,7 +49,7 @@ def change_interval(
 ) -> Interval:
     """The interval of the change that belongs to :func:`decide`, in units of the limit: negative is worse.
 
-    Each end has the confidence of its own, so a rule passes if the allowed change is below the interval.
+    Each end has this confidence by itself, so a rule passes if the allowed change is below the interval.
     """
     level = 2 * confidence - 1
     if not gain.any():

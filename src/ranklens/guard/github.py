@@ -43,7 +43,7 @@ def to_annotations(outcome: Outcome, file: Path | None = None) -> str:
 
 
 def _message(text: str) -> str:
-    r"""Text in which nothing ends the line, so that data cannot give commands of its own.
+    r"""Text in which nothing ends the line, so that data cannot inject commands.
 
     >>> _message("100%\n::set-env")
     '100%25%0A::set-env'

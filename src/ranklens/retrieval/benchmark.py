@@ -124,19 +124,19 @@ class Benchmark(Shown):
 
         Functions, async functions and the retrievers of RAG libraries are recognised (:mod:`ranklens.retrieval.adapters`), and so are ids
         in what they return; ``id_from="metadata.source"`` or a callable says where else to find them. The order of the results is
-        the ranking, and the first ``k`` count. Tokens and cost are kept where the retriever returns them beside the documents:
+        the ranking, and the first ``k`` count. Tokens and cost are kept if the retriever returns them next to the documents:
         ``{"documents": [...], "tokens": 380, "cost": 0.0004}``. ``concurrency`` calls run at a time (synchronous ones in threads), each for
         at most ``timeout`` seconds and with up to ``retries`` further attempts after growing pauses from ``backoff`` seconds;
         at most ``rate_limit`` calls start per second. Latency is that of the call alone, and of the last attempt. A call that
         timed out counts with the time waited; one that failed otherwise does not count.
 
         A query that fails is kept with its error and counted; it does not stop the run, unless ``stop_after`` calls in a row
-        fail with the same error: then nobody is there. ``keep_going=True`` asks on regardless.
+        fail with the same error: then the service is assumed to be down. ``keep_going=True`` keeps going.
 
-        In a store, an answer belongs to ``name``, ``version``, ``params``, ``k``, the query, and the retriever as far as it can
-        be seen: its code, that of local modules it imports, its arguments and settings, and the same of what else it
-        ``depends_on`` (:mod:`ranklens.retrieval.fingerprints`). What happens inside a remote service or an index cannot be seen:
-        change ``version`` with it, ask again with ``fresh=True``, or let answers serve for ``max_age`` (seconds, or ``"7d"``).
+        Stored answers are keyed by ``name``, ``version``, ``params``, ``k``, the query, and a digest of the retriever: its code,
+        that of local modules it imports, its arguments and settings, and the same of what else it ``depends_on``
+        (:mod:`ranklens.retrieval.fingerprints`). Changes inside a remote service or an index are not detected: change ``version``
+        with them, query again with ``fresh=True``, or limit the age of answers with ``max_age`` (seconds, or ``"7d"``).
         """
         session = self._session(name, retriever, options)
         session.run()

@@ -22,7 +22,7 @@ _POLL = 0.1  # seconds between two looks whether to stop
 
 
 class HangingCallsError(InputError):
-    """So many calls hang that asking on would only cost memory."""
+    """Too many calls hang; further ones would only cost memory."""
 
 
 def run_without_loop(work: Coroutine[object, object, None]) -> None:
@@ -132,7 +132,7 @@ def _fulfil(
     try:
         result = function(*args, **kwargs)
     except BaseException as error:  # noqa: BLE001  the code that waits for the future raises it
-        with suppress(InvalidStateError):  # cancelled meanwhile: nobody waits
+        with suppress(InvalidStateError):  # cancelled in the meantime
             future.set_exception(error)
     else:
         with suppress(InvalidStateError):
@@ -142,5 +142,5 @@ def _fulfil(
 def abandon(task: asyncio.Future[T]) -> None:
     """Cancel a task without waiting for it: it may refuse to end."""
     task.cancel()
-    # Its exception is looked at, or asyncio complains that nobody did.
+    # Retrieve its exception, or asyncio warns that it was never retrieved.
     task.add_done_callback(lambda done: done.cancelled() or done.exception())

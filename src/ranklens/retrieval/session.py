@@ -47,7 +47,7 @@ class Session:
     answers: dict[str, Answer] = field(default_factory=dict)
     _unreadable: list[ReadingError] = field(default_factory=list)
     _keys: dict[str, str] = field(default_factory=dict)
-    _row: list[str] = field(default_factory=list)  # the failures since the last answer, if they are alike
+    _row: list[str] = field(default_factory=list)  # the errors since the last answer, if all are the same
     _shown: Progress | None = None
     _wall: float = 0.0
 
@@ -179,7 +179,7 @@ class Session:
         )
 
     def _watch_for_dead(self, answers: Sequence[Answer]) -> None:
-        """Stop if one call after another fails alike: the service is down, and the other queries would only wait for it."""
+        """Stop if one call after another fails with the same error: the service is down, and further calls would only wait for it."""
         kinds: set[str | None] = set()
         for (
             answer

@@ -156,7 +156,7 @@ def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
 
 
 def _checksum(record: Mapping[str, Any]) -> str:
-    """It tells of damage and of edits by hand; whoever means harm can work it out again."""
+    """Detects damage and edits by hand; it is no protection against tampering."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
 
 

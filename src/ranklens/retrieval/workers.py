@@ -156,7 +156,7 @@ class InThread:
 
 
 class _CallThread:
-    """A daemon thread that makes one call after another until it is told to stop."""
+    """A daemon thread that makes one call after another until it is stopped."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[
@@ -182,7 +182,7 @@ class _CallThread:
             result = function(argument)
             try:
                 answer.get_loop().call_soon_threadsafe(_give, answer, result)
-            except RuntimeError:  # the loop has been closed: nobody is waiting any more
+            except RuntimeError:  # the loop was closed, so no one waits for the result
                 return
 
 

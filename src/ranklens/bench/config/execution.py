@@ -73,7 +73,7 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
         if path.is_dir():
             raise InputError(f"{where}: {path} is a folder; choose a file name.")
     check_outputs(outputs(config), inputs(config))
-    _trackers(config)  # one that is not installed is told before hours of work, not after
+    _trackers(config)  # refuse a tracker that is not installed now, not after hours of work
     try:
         with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None

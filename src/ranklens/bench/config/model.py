@@ -47,7 +47,7 @@ def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
         raise ValueError(f"{str(path)!r:.60} is not allowed: no path has a NUL in it.")
     try:
         return Path((info.context or {}).get("folder", "")) / path.expanduser()
-    except RuntimeError as error:  # ~nobody
+    except RuntimeError as error:  # ~user, where there is no such user
         raise ValueError(f"{str(path)!r:.60} is not allowed: {error}") from None
 
 
@@ -124,7 +124,7 @@ Matched = Annotated[InstanceOf[Matching], BeforeValidator(matching)]
 Floor = Annotated[
     float, BeforeValidator(lambda low: floor_of(low) if str(low).strip().endswith("%") else _no_truth(low))
 ]
-# A file is beside the configuration.
+# A path is relative to the configuration.
 HeldAgainst = Annotated[
     str,
     AfterValidator(lambda at, info: at if at.startswith(HISTORY) else str(_beside_the_file(Path(at), info))),

@@ -165,6 +165,15 @@ class Regression:
             means = f"{pair.mean_a:.3f}", f"{pair.mean_b:.3f}", f"{pair.difference:+.3f}"
             rows.append([measure, *means, around, p])
         lost = [question for question in self.centre.golden if question["id"] in worse]
+        retrieved = {one["question_id"]: one["retrieved"] for one in self.after}
+        stories = []
+        for question in lost[
+            :_SHOWN
+        ]:  # what was asked, what should have been read, and what came first instead
+            lines = [f"  {question['question']}", f"    expected   {question['expected_answer'][0]}"]
+            if chunks := retrieved[question["id"]]:
+                lines.append(f"    retrieved  {textwrap.shorten(chunks[0]['text'], 62, placeholder=' …')}")
+            stories.append("\n".join(lines))
         first = f", the first {_SHOWN} of them" if len(lost) > _SHOWN else ""
         return "\n\n".join(
             [
@@ -173,7 +182,7 @@ class Regression:
                 f"Gate {'passed' if self.gate.passed else 'failed'}: {RULE}",
                 *(textwrap.fill(one.text, _WIDTH, break_long_words=False) for one in self.gate.verdicts),
                 f"{counted(len(lost), 'question')} lost the answer{first}:",
-                *map(self._story, lost[:_SHOWN]),
+                *stories,
             ]
         )
 
@@ -182,11 +191,3 @@ class Regression:
         make_folder(folder)
         for name, rows in (("golden", self.centre.golden), ("before", self.before), ("after", self.after)):
             write_lines(folder / f"{name}.jsonl", map(json.dumps, rows))
-
-    def _story(self, question: Question) -> str:
-        """What was asked, what should have been read, and what came first instead."""
-        retrieved = next(one["retrieved"] for one in self.after if one["question_id"] == question["id"])
-        lines = [f"  {question['question']}", f"    expected   {question['expected_answer'][0]}"]
-        if retrieved:
-            lines.append(f"    retrieved  {textwrap.shorten(retrieved[0]['text'], 62, placeholder=' …')}")
-        return "\n".join(lines)

@@ -133,9 +133,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[Any]:
         from ranklens.guard.testing.retrieval import unchecked
 
         checked: set[str] = item.stash.get(CHECKED, set())
-        told = unchecked(rules, checked)
-        if told:
-            pytest.fail(told, pytrace=False)
+        left_out = unchecked(rules, checked)
+        if left_out:
+            pytest.fail(left_out, pytrace=False)
     return result
 
 

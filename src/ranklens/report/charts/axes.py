@@ -1,4 +1,4 @@
-"""Axes and the words around them: ticks, labels beside marks, and how much room words take."""
+"""Axes and the words around them: ticks, labels next to marks, and the space that text takes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def with_room(ticks: Sequence[float], share: float, *, logarithmic: bool) -> flo
 
 
 def width_of(count: int) -> float:
-    """About how wide so many letters are."""
+    """The approximate width of ``count`` letters."""
     return 0.56 * figures.current().font * count
 
 

@@ -99,7 +99,7 @@ def slices(comparison: Comparison, measure: MeasureName = None) -> Chart:
     if first is not None and figures.current().systems is None:
         rows = [row for row in rows if row["system"] in first]
     systems, figure = {row["system"] for row in rows}, figures.current()
-    # Facets cannot be fitted into a width, so the names beside them get a width of their own.
+    # Vega-Lite cannot fit facets into a width, so their labels get a fixed one.
     beside = min(1.1 * width_of(max(map(len, systems))) + 6, 90)
     axis = alt.Axis()
     if figure.width is not None:

@@ -104,7 +104,7 @@ def scale(comparison: Comparison, looks: Sequence[Look], systems: Sequence[str] 
 
 
 def look(comparison: Comparison, system: str, looks: Sequence[Look]) -> Look | str:
-    """The same for a system in every chart; no two systems look alike, except those that do not stand out."""
+    """The style of a system, the same in every chart; systems that do not stand out share one."""
     first = figures.standing_out(comparison)
     if first is None:
         return looks[figures.shown(comparison).index(system) % len(looks)]

@@ -34,7 +34,7 @@ def latency(comparison: Comparison, measure: MeasureName = None) -> Chart:
     scale = alt.Scale(type="log", nice=False, padding=24)
     x = alt.X("p50:Q", title="time per query (median, line to p95)", scale=scale, axis=axis)
     y = alt.Y("mean:Q", title=comparison.shown(name), scale=alt.Scale(zero=False))
-    # Names beside the points would run into each other in a crowd, so it gets a legend.
+    # Labels next to crowded points would overlap, so these get a legend.
     crowded = _crowded(rows)
     base = alt.Chart(style.inline(rows)).encode(color=style.colour(comparison, legend=crowded))
     best = alt.Chart(style.inline([row for row in rows if row["front"]]))

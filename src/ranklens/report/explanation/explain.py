@@ -274,8 +274,8 @@ class _Ideal(NamedTuple):
     @classmethod
     def of(cls, measure: Measure, judged: Judged) -> _Ideal | None:
         """None if the measure knows no ideal ranking."""
-        params, beside = parameters(measure), measure.definition.working.ideal
-        shown = beside(params) if callable(beside) else beside
+        params, column = parameters(measure), measure.definition.working.ideal
+        shown = column(params) if callable(column) else column
         if shown is None:
             return None
         if shown == "grade":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -29,6 +31,17 @@ class Content:
     notes: Mapping[str, str]
     report: WriteReport | None = None
     step: int | None = None
+
+    @contextmanager
+    def written_report(self, name: str) -> Iterator[Path | None]:
+        """The report in a temporary folder, to be uploaded; None if there is none."""
+        if self.report is None:
+            yield None
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            self.report(path)
+            yield path
 
     def named(self, name: str) -> str:
         """A name for a file: with the step, if there is one, so that a later step does not replace it."""

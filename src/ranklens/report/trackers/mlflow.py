@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ranklens.report.trackers.content import REPORT, Content
@@ -18,24 +16,17 @@ _LONGEST = 5000  # letters of a tag
 
 
 def into(mlflow: ModuleType) -> Callable[[Content], None]:
-    """What logs into the active run; without one, into a run of its own that is ended again."""
+    """A function that logs into the active run; without one, into a new run, which it ends."""
 
     def log(content: Content) -> None:
         with nullcontext() if mlflow.active_run() is not None else mlflow.start_run():
             mlflow.log_metrics(dict(content.numbers), step=content.step)
-            mlflow.set_tags(
-                {
-                    f"ranklens.{name.replace('/', '.')}": note[:_LONGEST]
-                    for name, note in content.notes.items()
-                }
-            )
+            notes = {f"ranklens.{name.replace('/', '.')}": note for name, note in content.notes.items()}
+            mlflow.set_tags({name: note[:_LONGEST] for name, note in notes.items()})
             for name, table in content.tables.items():
                 mlflow.log_text(table.write_csv(), f"{FOLDER}/{content.named(f'{name}.csv')}")
-            if content.report is None:
-                return
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / content.named(REPORT)
-                content.report(path)
-                mlflow.log_artifact(str(path), FOLDER)
+            with content.written_report(content.named(REPORT)) as path:
+                if path is not None:
+                    mlflow.log_artifact(str(path), FOLDER)
 
     return log

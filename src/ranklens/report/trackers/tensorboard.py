@@ -39,7 +39,7 @@ MakeWriter: TypeAlias = Callable[..., OwnWriter]
 
 
 def in_folder(make_writer: MakeWriter, folder: Path) -> Callable[[Content], None]:
-    """What logs into an event file of its own."""
+    """A function that logs into a new event file."""
 
     def log(content: Content) -> None:
         try:
@@ -57,7 +57,7 @@ def in_folder(make_writer: MakeWriter, folder: Path) -> Callable[[Content], None
 
 
 def into(writer: Writer) -> Callable[[Content], None]:
-    """What logs with a SummaryWriter."""
+    """A function that logs with a SummaryWriter."""
 
     def log(content: Content) -> None:
         for name, value in content.numbers.items():

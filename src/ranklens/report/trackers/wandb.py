@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ranklens.report.trackers.content import REPORT, Content
@@ -30,7 +28,7 @@ class Run(Protocol):
 
 
 def into(wandb: ModuleType, run: Run | None) -> Callable[[Content], None]:
-    """What logs into a run, by default the active one; without one, into a run of its own that is finished again."""
+    """A function that logs into a run, by default the active one; without one, into a new run, which it finishes."""
 
     def log(content: Content) -> None:
         active: Run | None = run if run is not None else wandb.run
@@ -42,14 +40,11 @@ def into(wandb: ModuleType, run: Run | None) -> Callable[[Content], None]:
             }
             logging_run.log({**content.numbers, **tables}, step=content.step)
             logging_run.summary.update(dict(content.notes))
-            if content.report is None:
-                return
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / REPORT
-                content.report(path)
-                metadata = {} if content.step is None else {"step": content.step}
-                artifact = wandb.Artifact(_ARTIFACT, type="report", metadata=metadata)
-                artifact.add_file(str(path))
-                logging_run.log_artifact(artifact)
+            with content.written_report(REPORT) as path:
+                if path is not None:
+                    metadata = {} if content.step is None else {"step": content.step}
+                    artifact = wandb.Artifact(_ARTIFACT, type="report", metadata=metadata)
+                    artifact.add_file(str(path))
+                    logging_run.log_artifact(artifact)
 
     return log
