@@ -64,6 +64,16 @@ def fuse(
         raise InputError(
             f"{how.method} has to be fitted on judged queries first: ranklens.fit_fusion(…).save(FILE), then --fitted FILE."
         )
+    span = None if bounds is None else numbers(bounds, "--bounds")
+    if span is not None and len(span) != 2:
+        raise InputError(f"--bounds {bounds}: expected LOW,HIGH, such as -1,1.")
+    params: dict[str, float] = {}
+    for text in param or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--param {text}: expected NAME=NUMBER, such as k=20.")
+        number = numbers(value, f"--param {name}=")[0]
+        params[name] = int(number) if number == int(number) else number
     with bar():
         opened = opened_runs(open_runs(runs, run_format))
         fusion = fusion_of(
@@ -71,8 +81,8 @@ def fuse(
             how.method if fitted is None else Fitted.load(fitted),
             how,
             weights=None if weights is None else numbers(weights, "--weights"),
-            bounds=None if bounds is None else _pair(bounds),
-            params=dict(map(_param, param or ())),
+            bounds=None if span is None else (span[0], span[1]),
+            params=params,
         )
         from ranklens.data.files.writing import write_tables
 
@@ -88,18 +98,3 @@ def numbers(text: str, flag: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"{flag} {text}: expected numbers between commas, such as 0.7,0.3.") from None
-
-
-def _pair(text: str) -> tuple[float, float]:
-    pair = numbers(text, "--bounds")
-    if len(pair) != 2:
-        raise InputError(f"--bounds {text}: expected LOW,HIGH, such as -1,1.")
-    return pair[0], pair[1]
-
-
-def _param(text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"--param {text}: expected NAME=NUMBER, such as k=20.")
-    number = numbers(value, f"--param {name}=")
-    return name, int(number[0]) if number[0] == int(number[0]) else number[0]

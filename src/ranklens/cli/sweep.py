@@ -51,6 +51,8 @@ def sweep(
 
     A configuration is code: its retriever is imported and called. Sweep only what you trust.
     """
+    import yaml
+
     from ranklens.bench.config import load
     from ranklens.bench.config.execution import inputs
     from ranklens.bench.config.execution import sweep as try_all
@@ -60,22 +62,19 @@ def sweep(
     out.check_output(output, inputs(loaded))
     if len(measures) > 1 or "," in "".join(measures):
         raise InputError("sweep takes one measure, which decides; pass -m once.")
+    settings: dict[str, list[Any]] = {}
+    for text in over:
+        name, equals, values = text.partition("=")
+        if not equals or not name or not values:
+            raise InputError(f"--over {text}: expected NAME=VALUES, such as chunk_size=120,240.")
+        # In YAML's spelling, so that numbers, true and false are what they look like.
+        settings[name] = [yaml.safe_load(value) for value in values.split(",")]
     swept = try_all(
         loaded,
         retriever,
-        dict(map(_values, over)),
+        settings,
         measure=next(iter(measures), None),
         at_query=at_query or (),
         folds=folds,
     )
     output_formats.write(written, output, shown=swept.printout(), rows=swept.to_frame, content=swept.to_dict)
-
-
-def _values(text: str) -> tuple[str, list[Any]]:
-    """``NAME=VALUES`` in YAML's spelling, so that numbers, true and false are what they look like."""
-    import yaml
-
-    name, equals, values = text.partition("=")
-    if not equals or not name or not values:
-        raise InputError(f"--over {text}: expected NAME=VALUES, such as chunk_size=120,240.")
-    return name, [yaml.safe_load(value) for value in values.split(",")]

@@ -176,7 +176,9 @@ def senseless(rule: Rule) -> str:
     if rule.operator == wrong_way:
         right_way = ">=" if wrong_way == "<=" else "<="
         return f"{definition.better} values of {rule.shown} are better; write {right_way}."
-    return _out_of_reach(rule.operator, rule.limit.amount, rule.measure.shown, lowest_mean(rule.measure), high)
+    return _out_of_reach(
+        rule.operator, rule.limit.amount, rule.measure.shown, lowest_mean(rule.measure), high
+    )
 
 
 def lowest_mean(measure: Measure) -> float:
