@@ -24,12 +24,12 @@ def blocks(page):
 
 
 @pytest.fixture(autouse=True)
-def the_registry_stays_as_it_is(monkeypatch):
+def the_registry_stays_as_it_is():
     """Pages may define measures."""
-    monkeypatch.setattr(registry.catalog, "_DEFINITIONS", dict(registry.definitions()))
-    registry.catalog.by_spelling.cache_clear()
+    before = {*registry.definitions()}
     yield
-    registry.catalog.by_spelling.cache_clear()
+    for name in {*registry.definitions()} - before:
+        registry.unregister(name)
 
 
 ON_SPARK = ROOT / "docs" / "scale.md"

@@ -14,7 +14,8 @@ from table import NOT
 import ranklens as rl
 from ranklens.metrics import definitions, parse_many, unregister
 from ranklens.metrics import measure as register
-from ranklens.metrics.about import GENERAL, parameters
+from ranklens.metrics.catalog import GENERAL
+from ranklens.metrics.instances import parameters
 from ranklens.report.explanation.explain import work_through
 from ranklens.report.explanation.one_query import read
 from ranklens.report.explanation.terms import in_numbers

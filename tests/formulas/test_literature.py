@@ -10,7 +10,7 @@ import pytest
 import ranklens as rl
 from ranklens import metrics as registry
 from ranklens.cli.main import main
-from ranklens.metrics.about import formula
+from ranklens.metrics.catalog import formula
 from ranklens.metrics.literature import REFERENCES, Reference, references_of
 from ranklens.stats import margins
 from ranklens.stats.corrections import CORRECTIONS_BY_NAME

@@ -9,13 +9,14 @@ from ranklens.metrics.catalog import (
     Aggregate,
     Better,
     Definition,
-    Measure,
     definitions,
-    make,
+    formula,
     measure,
     unregister,
+    working,
 )
-from ranklens.metrics.names import look_up, measures, parse, parse_many, preset, spellings, stated, with_rel
+from ranklens.metrics.instances import Measure, make, spellings, stated, with_rel
+from ranklens.metrics.names import look_up, measures, parse, parse_many, preset
 from ranklens.metrics.parameters import (
     Above,
     Chance,
@@ -51,6 +52,7 @@ __all__ = [
     "Share",
     "Within",
     "definitions",
+    "formula",
     "look_up",
     "make",
     "measure",
@@ -62,4 +64,5 @@ __all__ = [
     "stated",
     "unregister",
     "with_rel",
+    "working",
 ]

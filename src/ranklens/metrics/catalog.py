@@ -1,41 +1,132 @@
-"""What is registered: definitions, measures made from them, and the decorator that registers a function."""
+"""The registry: what a measure says about itself, and the decorators that register it.
+
+A measure is defined in one place: parameters, types and defaults in the signature of its function, the description in its docstring,
+formula, working and rule for its bounds in decorators next to it. Those records hold texts and functions and do no work, because they
+are made for every measure as soon as its family is loaded.
+"""
 
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from ranklens.errors import MeasureError, nearest, warn
-from ranklens.metrics.about import (
-    GENERAL,
-    NO_FORMULA,
-    UNKNOWN_BOUNDS,
-    Formula,
-    Rule,
-    Unbounded,
-    Working,
-    noted,
-)
-from ranklens.metrics.checks import checked, is_built_in, refuse_taken
+from ranklens.errors import MeasureError, warn
 from ranklens.metrics.formulas import FAMILIES, ON_DEMAND
-from ranklens.metrics.parameters import Nested, Parameter, Value, as_argument, parameters_of, shown, view_of
+from ranklens.metrics.parameters import Parameter, parameters_of, view_of
 from ranklens.words import documentation
 
 if TYPE_CHECKING:
-    from ranklens.arrays import BoolArray, FloatArray
-    from ranklens.judging.judged import Judged
+    from ranklens.arrays import FloatArray
     from ranklens.judging.views import Richer
+    from ranklens.metrics.cuts import View
+    from ranklens.metrics.literature import Reference
 
 Aggregate = Literal["mean", "median", "sum", "geometric", "none"]
 Better = Literal["higher", "lower", "neither"]
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 ENTRY_POINT_GROUP = "ranklens.measures"
+
+Params: TypeAlias = Mapping[str, Any]  # the parameters of a measure, defaults included
+Column: TypeAlias = "Callable[[View], FloatArray]"  # one number per rank
+Columns: TypeAlias = Mapping[str, Column]  # by heading, from left to right
+Beside: TypeAlias = Literal["grade", "gain"] | None
+NO_COLUMNS: Columns = MappingProxyType({})
+
+
+class Formula(NamedTuple):
+    """The formula of a measure in LaTeX, and its publications or their keys."""
+
+    latex: str = ""
+    references: tuple[str | Reference, ...] = ()
+
+
+class Working(NamedTuple):
+    """How ``explain`` shows a measure at work; by default in the general form: ranks, grades, and the value so far.
+
+    ``formula`` is a template (:mod:`ranklens.report.explanation.terms`), or a function that makes one from the measure's parameters.
+    ``columns`` are shown between the grade and the contribution. ``ideal`` says what the ideal ranking shows next to the actual
+    one: grades, gains, or nothing if the measure has no such ideal; it may also depend on the parameters. With
+    ``every_rank_counts``, the number of retrieved documents grows from rank to rank. For all other measures it is that of the
+    whole ranking, so that each hit adds its share of the final value.
+    """
+
+    formula: str | Callable[[Params], str] = ""
+    columns: Columns = NO_COLUMNS
+    ideal: Beside | Callable[[Params], Beside] = None
+    every_rank_counts: bool = False
+
+    def template(self, params: Params) -> str:
+        """The formula of the measure with these parameters; empty in the general form."""
+        return self.formula if isinstance(self.formula, str) else self.formula(params)
+
+
+NO_FORMULA = Formula()
+GENERAL = Working()  # the general form
+
+# How the lowest and the highest value over all grades of the unjudged documents are found; `residual/ranges.py` carries it out.
+Rule: TypeAlias = Literal[
+    "monotone",  # a better grade of a retrieved document never lowers the value
+    "monotone without k",  # the same without a cutoff, else by rank
+    # A function of the ranks of the relevant documents and of how many there are, which rises if one moves up, and does not rise
+    # with a relevant document beyond the cutoff. So of all ways to choose so many, the first ones are the best, the last the worst.
+    "by rank",
+    "by rank at any depth",  # the same where k is no rank
+    "by rank if binary",  # the same where all relevant documents have one grade
+    "average precision",
+    "normalised gain",
+    "rank-biased",
+]
+
+
+class Unbounded(NamedTuple):
+    """No bounds, and why."""
+
+    why: str
+
+
+UNKNOWN_BOUNDS = Unbounded("it may rise or fall if an unjudged document turns out to be relevant")
+
+
+# By function, until `@measure`, which stands above the decorators here, takes them.
+_FORMULAS: dict[object, Formula] = {}
+_WORKINGS: dict[object, Working] = {}
+
+
+def formula(latex: str, *references: str | Reference) -> Callable[[Function], Function]:
+    """The formula of a measure in LaTeX, and its publications or their keys in :mod:`ranklens.metrics.literature`."""
+
+    def note(function: Function) -> Function:
+        _FORMULAS[function] = Formula(latex, references)
+        return function
+
+    return note
+
+
+def working(
+    template: str | Callable[[Params], str] = "",
+    columns: Columns = NO_COLUMNS,
+    *,
+    ideal: Beside | Callable[[Params], Beside] = None,
+    every_rank_counts: bool = False,
+) -> Callable[[Function], Function]:
+    """How ``explain`` shows a measure at work: see :class:`Working`."""
+
+    def note(function: Function) -> Function:
+        _WORKINGS[function] = Working(template, columns, ideal, every_rank_counts)
+        return function
+
+    return note
+
+
+def noted(function: object) -> tuple[Formula, Working]:
+    """What the decorators said about a function."""
+    return _FORMULAS.pop(function, NO_FORMULA), _WORKINGS.pop(function, GENERAL)
 
 
 @dataclass(frozen=True)
@@ -64,10 +155,10 @@ class Definition:
         """What judgments must know besides grades: ``"subtopics"``, for example."""
         return None if self.view is None else self.view.needs
 
-    @cached_property
+    @property
     def is_foreign(self) -> bool:
         """Whether it was defined outside this package, so that its values are checked."""
-        return not is_built_in(self.function)
+        return _is_foreign(self.function)
 
     @property
     def description(self) -> str:
@@ -80,13 +171,13 @@ class Definition:
             return f"{own}\n\nSame parameters as {self.like}."
         return f"{own}\n\n{'Other parameters' if mine - theirs else 'Parameters'} as in {self.like}."
 
-    def told(self, given: Iterable[str]) -> list[str]:
-        """The docstring by paragraph, without those that begin with the name of a parameter unless one they name is given.
+    def explained(self, parameters: Iterable[str]) -> list[str]:
+        """The docstring by paragraph; those that begin with a parameter only if it is one of ``parameters``.
 
-        >>> definition("R").told([])
+        >>> definition("R").explained([])
         ['Recall: relevant documents in the top k, divided by all relevant documents R.']
         """
-        mentions = [f"``{name}{end}" for name in given for end in "=`"]
+        mentions = [f"``{name}{end}" for name in parameters for end in "=`"]
         paragraphs = inspect.cleandoc(documentation(self.function)).split("\n\n")
         return [
             " ".join(paragraph.replace("``", "").split())
@@ -105,133 +196,11 @@ class Definition:
         return self.function.__module__.rpartition(".")[2]
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A measure with its parameters, e.g. what ``nDCG@10`` stands for. Equal measures print the same.
-
-    Tables and frames show a measure as it was asked for, which makes no difference to what it is.
-
-    >>> from ranklens.registry import parse
-    >>> measure = parse("ndcg_cut_10")
-    >>> str(measure), measure.k, measure == parse("nDCG@10"), str(parse("P") @ 5)
-    ('nDCG@10', 10, True, 'P@5')
-    >>> measure.shown
-    'ndcg_cut_10'
-    """
-
-    name: str
-    params: tuple[tuple[str, Value], ...] = ()
-    asked: str = field(default="", compare=False)  # the spelling that was asked for
-
-    @property
-    def shown(self) -> str:
-        """The spelling that was asked for, else the canonical one."""
-        return self.asked or str(self)
-
-    @property
-    def definition(self) -> Definition:
-        return _DEFINITIONS.get(self.name) or definition(self.name)
-
-    @property
-    def k(self) -> int | None:
-        """The cutoff, if the measure has one."""
-        value = dict(self.params).get("k")
-        return value if isinstance(value, int) else None
-
-    def __call__(self, judged: Judged) -> FloatArray:
-        """One value per query."""
-        if self._judged_only:
-            judged = judged.condensed()
-        known = self.definition
-        seen = judged if known.view is None else known.view.of(judged, str(self))
-        values = known.function(seen, **self._arguments)
-        if known.is_foreign:
-            values = checked(values, known, judged)
-        ones = self.counts_as_one(judged)
-        if ones is not None:
-            values = values.copy()
-            values[ones] = 1.0
-        return values
-
-    @cached_property
-    def _judged_only(self) -> bool:
-        return bool(dict(self.params).get("judged_only", False))
-
-    @cached_property
-    def _arguments(self) -> dict[str, object]:
-        """What the formula is called with."""
-        return {k: as_argument(v) for k, v in self.params if k != "judged_only"}
-
-    def counts_as_one(self, judged: Judged) -> BoolArray | None:
-        """Which queries count as 1 because no document is relevant; None if that is not the policy, or 1 not the best value."""
-        known = self.definition
-        has_best = known.aggregate == "mean" and known.high == 1 and known.better == "higher"
-        if judged.policy.empty != "one" or not has_best:
-            return None
-        own = known.parameters.get("rel")
-        # A measure of grades, such as nDCG, has no level: any grade above 0 counts.
-        level = dict(self.params).get("rel", own.default) if own else math.ulp(0.0)
-        without_relevant: BoolArray = judged.total(level) == 0
-        return without_relevant
-
-    @property
-    def formula(self) -> str:
-        r"""The formula in LaTeX; empty for a measure that was defined without one.
-
-        >>> import ranklens as rl
-        >>> print(rl.measure("RR").formula)
-        \max_{i \le k} \frac{r_i}{i}
-        """
-        return self.definition.formula.latex
-
-    @property
-    def bibtex(self) -> str:
-        """Where the measure comes from, for a bibliography; empty if that is not known.
-
-        >>> import ranklens as rl
-        >>> print(rl.measure("RBP").bibtex)
-        @article{moffat2008,
-          author = {Moffat, Alistair and Zobel, Justin},
-          title = {{Rank-biased precision for measurement of retrieval effectiveness}},
-          journal = {ACM Transactions on Information Systems},
-          year = {2008},
-          doi = {10.1145/1416950.1416952},
-        }
-        """
-        from ranklens.metrics.literature import references_of
-
-        return "\n\n".join(reference.bibtex for reference in references_of(self.definition))
-
-    def __matmul__(self, at: float) -> Measure:
-        if self.definition.at is None:
-            raise MeasureError(f"{self.name} takes no @.")
-        return self.replace(**{self.definition.at: at})
-
-    def replace(self, **params: object) -> Measure:
-        """The same measure with other parameters.
-
-        >>> import ranklens as rl
-        >>> str(rl.measure("P@5").replace(rel=2))
-        'P(rel=2)@5'
-        """
-        return make(self.definition, {**dict(self.params), **params})
-
-    def __str__(self) -> str:
-        return self._text
-
-    @cached_property
-    def _text(self) -> str:
-        at = self.definition.at
-        nested = {key for key, parameter in self.definition.parameters.items() if parameter.kind is Nested}
-        inside = ", ".join(str(v) if k in nested else f"{k}={shown(v)}" for k, v in self.params if k != at)
-        cutoff = f"@{shown(v)}" if at and (v := dict(self.params).get(at)) is not None else ""
-        return self.name + (f"({inside})" if inside else "") + cutoff
-
-    def __repr__(self) -> str:
-        return f"measure({str(self)!r})"
-
-
 _DEFINITIONS: dict[str, Definition] = {}
+SPELLINGS: dict[
+    str, tuple[str, Mapping[str, object]]
+] = {}  # each with its measure and the parameters that it fixes
+WHEN_CHANGED: list[Callable[[], None]] = []  # what forgets the names that were read before
 
 
 def measure(
@@ -253,9 +222,8 @@ def measure(
     over averaged ties, which holds when it uses only :class:`~ranklens.judging.judged.Hits`' own sums (see CONTRIBUTING).
     ``better`` says which values are good, for comparisons in words, ``like`` which other measure has the same parameters.
 
-    ``bounds`` says how its lowest and highest value are found where documents are unjudged (:mod:`ranklens.metrics.about`, which
-    also has decorators for its formula in LaTeX and for how ``explain`` shows it), ``over_rankings`` that its value over several rankings
-    of a query is not their mean.
+    ``bounds`` says how its lowest and highest value are found where documents are unjudged, ``over_rankings`` that its value over
+    several rankings of a query is not their mean. :func:`formula` and :func:`working` add its LaTeX and how ``explain`` shows it.
 
     >>> from ranklens.registry import measure
     >>> @measure("LastRank", high=float("inf"))
@@ -271,16 +239,20 @@ def measure(
 
     def register(function: Function) -> Function:
         parameters = parameters_of(name, function)
-        at = next((p for p in ("k", "recall", "x") if p in parameters), None)
-        table: dict[str, Mapping[str, object]] = {}
+        fixed: dict[str, Mapping[str, object]] = {}
         for alias in aliases:
-            table.update({alias: {}} if isinstance(alias, str) else alias)
-        new = Definition(
+            fixed.update({alias: {}} if isinstance(alias, str) else alias)
+        if _is_foreign(function):
+            load_further()  # whose names are taken
+        _refuse_taken(name, fixed, function)
+        if name in _DEFINITIONS:
+            unregister(name)
+        _DEFINITIONS[name] = Definition(
             name,
             function,
-            table,
+            fixed,
             parameters,
-            at,
+            next((each for each in ("k", "recall", "x") if each in parameters), None),
             aggregate,
             low,
             high,
@@ -292,34 +264,41 @@ def measure(
             bounds,
             over_rankings,
         )
-        if not is_built_in(function):
-            load_further()  # whose names are taken
-        for spelling in (name, *table):
-            known = by_spelling().get(spelling.lower())
-            refuse_taken(name, spelling, function, _DEFINITIONS[known[0]] if known else None)
-        if name in _DEFINITIONS:
-            by_spelling.cache_clear()
-        _DEFINITIONS[name] = new
-        by_spelling().update(_spelled(new))  # not made anew for each measure
-        _forget()
+        # Canonical names also as they are written: RBP and rbp differ, as they do between tools.
+        SPELLINGS.update({name.lower(): (name, {}), name: (name, {})})
+        SPELLINGS.update({alias.lower(): (name, params) for alias, params in fixed.items()})
+        for forget in WHEN_CHANGED:
+            forget()
         return function
 
     return register
 
 
+def _refuse_taken(name: str, aliases: Iterable[str], function: Function) -> None:
+    """Refuse the names of other measures; a cell of a notebook that runs again may define its own measure again."""
+    for spelling in (name, *aliases):
+        owner = _DEFINITIONS.get(SPELLINGS.get(spelling.lower(), ("", {}))[0])
+        if owner is None:
+            continue
+        before = owner.function
+        is_same = before.__module__ == function.__module__ and before.__qualname__ == function.__qualname__
+        if owner.name != name or not (owner.is_foreign or is_same):
+            raise MeasureError(f"The name {spelling!r} is taken by the measure {owner.name}; choose another.")
+
+
+def _is_foreign(function: Callable[..., object]) -> bool:
+    """Whether a function is none of our formulas, which tests check."""
+    is_ours = str(function.__module__).startswith("ranklens.metrics.formulas.")
+    return not is_ours or "<locals>" in function.__qualname__
+
+
 def unregister(name: str) -> None:
     """Take a measure out of the registry, e.g. at the end of a test."""
     del _DEFINITIONS[name]
-    by_spelling.cache_clear()
-    _forget()
-
-
-READINGS: list[Callable[[], None]] = []  # what clears the names that were read before the registry changed
-
-
-def _forget() -> None:
-    for clear in READINGS:
-        clear()
+    for spelling in [spelling for spelling, (owner, _) in SPELLINGS.items() if owner == name]:
+        del SPELLINGS[spelling]
+    for forget in WHEN_CHANGED:
+        forget()
 
 
 def definitions() -> Mapping[str, Definition]:
@@ -336,50 +315,6 @@ def definition(name: str) -> Definition:
     if name not in _DEFINITIONS:
         load_further()
     return _DEFINITIONS[name]
-
-
-def make(definition: Definition, params: Mapping[str, object]) -> Measure:
-    """A measure with checked parameters, in the order of the signature, defaults left out; capitals in their names do not matter."""
-    by_lower = {name.lower(): name for name in definition.parameters}
-    params = {by_lower.get(key.lower(), key): value for key, value in params.items()}
-    for key in params:
-        if key not in definition.parameters:
-            raise MeasureError(
-                f"{definition.name} has no parameter {key!r}: {nearest(key, definition.parameters)}"
-            )
-    changed: list[tuple[str, Value]] = []
-    for key, parameter in definition.parameters.items():
-        if key not in params:
-            if parameter.default is inspect.Parameter.empty:
-                example = "(nDCG@10)" if parameter.kind is Nested else "@0.5"
-                raise MeasureError(
-                    f"{definition.name} needs {key}: write {definition.name}{example}, for example."
-                )
-            continue
-        value = parameter.read(params[key], definition.name)
-        if value != parameter.default:
-            changed.append((key, value))
-    return Measure(definition.name, tuple(changed))
-
-
-@cache
-def by_spelling() -> dict[str, tuple[str, Mapping[str, object]]]:
-    """Every spelling and what it stands for: canonical names as they are written, all others in lower case.
-
-    So ``RBP`` and ``rbp`` may differ, as they do between tools.
-    """
-    table: dict[str, tuple[str, Mapping[str, object]]] = {}
-    for one in _DEFINITIONS.values():
-        table |= _spelled(one)
-    return table
-
-
-def _spelled(one: Definition) -> dict[str, tuple[str, Mapping[str, object]]]:
-    own: dict[str, tuple[str, Mapping[str, object]]] = {
-        one.name: (one.name, {}),
-        one.name.lower(): (one.name, {}),
-    }
-    return own | {alias.lower(): (one.name, params) for alias, params in one.aliases.items()}
 
 
 @cache

@@ -16,7 +16,7 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.metrics.about import Params
+from ranklens.metrics.catalog import Params
 from ranklens.metrics.formulas.gain import Gain, worth
 
 if TYPE_CHECKING:

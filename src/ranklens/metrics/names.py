@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -10,23 +9,19 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ranklens.errors import InPython, MeasureError, closest, nearest
-from ranklens.metrics.about import parameters
-from ranklens.metrics.adoption import NUMBERED, adopted, after_dot, dotted, without_level
 from ranklens.metrics.catalog import (
-    READINGS,
+    SPELLINGS,
+    WHEN_CHANGED,
     Definition,
-    Measure,
-    by_spelling,
     definition,
     definitions,
     load_built_in,
     load_further,
     load_plugins,
-    make,
 )
+from ranklens.metrics.instances import Measure, make
 from ranklens.metrics.parameters import Nested
 from ranklens.metrics.presets import PRESET_ALIASES, PRESETS
-from ranklens.metrics.refusals import refuse_ambiguous, refuse_by_case, refuse_measures_of_answers
 
 
 def look_up(name: str) -> Definition:
@@ -55,67 +50,53 @@ def preset(name: str) -> list[Measure]:
     >>> preset("rag")
     [measure('R@5'), measure('P@5'), measure('RR')]
     """
-    known = PRESET_ALIASES.get(name.lower(), name.lower())
-    if known not in PRESETS:
+    canonical = PRESET_ALIASES.get(name.lower(), name.lower())
+    if canonical not in PRESETS:
         raise MeasureError(f"There is no preset {name!r}: {nearest(name, PRESETS)}")
-    return [parse(text) for text in PRESETS[known].split()]
+    return [parse(text) for text in PRESETS[canonical].split()]
 
 
-def parse_many(given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+def parse_many(names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Measures from a name, several names in one string, a preset, a :class:`Measure`, or a list of these.
 
     >>> [str(m) for m in parse_many("rag, ndcg@10 AP(norm=min)@5")]
     ['R@5', 'P@5', 'RR', 'nDCG@10', 'AP(norm=min)@5']
     """
-    if isinstance(given, Measure):
-        return [given]
-    key = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, (list, tuple)) else ()
-    if key and {*map(type, key)} == {str}:
-        return list(_parse_names(key))
-    return _parse_each(given)
+    if isinstance(names, str):
+        return list(_parse_names(names))
+    if isinstance(names, Measure):
+        return [names]
+    if type(names).__module__.partition(".")[0] == "ir_measures":  # ir_measures.nDCG@10 prints its name
+        return parse_many(str(names))
+    if not isinstance(names, Iterable):
+        raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {names!r}.")
+    return _distinct(measure for item in names for measure in parse_many(item))
 
 
 @lru_cache(maxsize=256)
-def _parse_names(names: tuple[str, ...]) -> tuple[Measure, ...]:
-    return tuple(_parse_each(names[0] if len(names) == 1 else names))
+def _parse_names(names: str) -> tuple[Measure, ...]:
+    texts: list[str] = []
+    for text in _split(names):
+        # trec_eval's P.5,10 is P.5 and P.10: a number alone belongs to the name before it.
+        before = re.fullmatch(r"([A-Za-z]\w*)\.[\d.]+", texts[-1]) if texts else None
+        texts.append(f"{before[1]}.{text}" if before and re.fullmatch(r"\d+(\.\d+)?", text) else text)
+    presets = {*PRESETS, *PRESET_ALIASES}
+    return tuple(
+        _distinct(
+            measure
+            for text in texts
+            for measure in (preset(text) if text.lower() in presets else [parse(text)])
+        )
+    )
 
 
-def _parse_each(given: object) -> list[Measure]:
-    if isinstance(given, Measure):
-        return [given]
-    given = _spelled(given)
-    found: list[Measure] = []
-    if not isinstance(given, str):
-        if not isinstance(given, Iterable):
-            raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {given!r}.")
-        for item in given:
-            found += _parse_each(item)
-    else:
-        for text in _with_names(_split(given)):
-            found += preset(text) if text.lower() in (*PRESETS, *PRESET_ALIASES) else [parse(text)]
-    if not found:
+def _distinct(measures: Iterable[Measure]) -> list[Measure]:
+    distinct = list(dict.fromkeys(measures))
+    if not distinct:
         raise MeasureError(
             "No measures given; pass at least one, such as 'nDCG@10', or a preset such as 'rag'."
         )
-    return list(dict.fromkeys(found))
-
-
-def _spelled(given: object) -> object:
-    """The name of a measure of ir_measures, such as ``ir_measures.nDCG@10``, which prints it; anything else as it is."""
-    return str(given) if type(given).__module__.partition(".")[0] == "ir_measures" else given
-
-
-def _with_names(texts: list[str]) -> list[str]:
-    """trec_eval's ``P.5,10`` is ``P.5`` and ``P.10``: a number alone belongs to the name before it.
-
-    >>> _with_names(["ndcg_cut.5", "10", "map", "iprec_at_recall.0.1", "0.5"])
-    ['ndcg_cut.5', 'ndcg_cut.10', 'map', 'iprec_at_recall.0.1', 'iprec_at_recall.0.5']
-    """
-    found: list[str] = []
-    for text in texts:
-        before = re.fullmatch(r"([A-Za-z]\w*)\.[\d.]+", found[-1]) if found else None
-        found.append(f"{before[1]}.{text}" if before and re.fullmatch(r"\d+(\.\d+)?", text) else text)
-    return found
+    return distinct
 
 
 def parse(text: object) -> Measure:
@@ -127,7 +108,8 @@ def parse(text: object) -> Measure:
     Traceback (most recent call last):
     ranklens.errors.MeasureError: There is no measure 'nDGC': did you mean 'nDCG'? ranklens.measures() lists them all.
     """
-    text = _spelled(text)
+    if type(text).__module__.partition(".")[0] == "ir_measures":
+        text = str(text)
     if not isinstance(text, str):
         raise MeasureError(f"Expected the name of a measure, such as 'nDCG@10', not {text!r}.")
     return _parse(text)
@@ -137,76 +119,26 @@ def parse(text: object) -> Measure:
 def _parse(text: str) -> Measure:
     plain, level = without_level(text)
     base, inside, at = _take_apart(plain)
-    base, rest = (base, None) if _known(base) else after_dot(base, _known)
+    base, behind_dot = _split_at_dot(base)
     name, fixed = _find(base)
-    params: dict[str, object] = {**fixed, **inside, **({} if level is None else _level(name, level))}
-    if rest is not None:
-        params |= dotted(name, base, rest, definition(name).at)
-    name, params = adopted(name, params, definition(name).at)
-    known = definition(name)
+    params: dict[str, object] = {**fixed, **inside}
+    if level is not None and {"rel", "gains"} & {*definition(name).parameters} == {"gains"}:
+        # ranx's level: measures of gains without a threshold gain nothing from the (whole) grades below.
+        params["gains"] = dict.fromkeys(range(1, math.ceil(float(level))), 0)
+    elif level is not None:
+        params["rel"] = level
+    name, params = adopted(name, params | behind_dot, definition(name).at)
+    own = definition(name)
     if at is not None:
         number = NUMBERED.get(name) if "@" not in text else None
-        if known.at is None and number is None:
+        if own.at is None and number is None:
             raise MeasureError(f"{text!r}: {name} takes no @{at}.")
-        params[number or str(known.at)] = at
-    measure, spelling = make(known, params), text.strip()
+        params[number or str(own.at)] = at
+    measure, spelling = make(own, params), text.strip()
     return measure if spelling == str(measure) else replace(measure, asked=spelling)
 
 
-def _level(name: str, level: str) -> dict[str, object]:
-    """The relevance level of ranx: without a threshold of their own, measures of gains gain nothing from the (whole) grades below."""
-    if {"rel", "gains"} & {*definition(name).parameters} == {"gains"}:
-        return {"gains": dict.fromkeys(range(1, math.ceil(float(level))), 0)}
-    return {"rel": level}
-
-
-READINGS += [_parse.cache_clear, _parse_names.cache_clear]
-
-
-def spellings(measures: Iterable[Measure]) -> list[str]:
-    """What the spellings that were asked for stand for, where that is more than a matter of capitals.
-
-    >>> spellings(parse_many("hit@5 mrr ndcg@10"))
-    ['hit@5 is Success@5', 'mrr is RR']
-    """
-    return [f"{m.shown} is {m}" for m in measures if m.shown.lower() != str(m).lower()]
-
-
-def with_rel(measure: Measure, rel: float) -> Measure:
-    """``measure`` with the policy's relevance level, unless it sets its own; the name then shows it."""
-    parameter = measure.definition.parameters.get("rel")
-    if parameter is None or parameter.default == rel or "rel" in dict(measure.params):
-        return measure
-    return replace(measure.replace(rel=rel), asked=measure.asked)
-
-
-# What a paper must state, whatever the default is.
-_STATED = ("p", "alpha", "beta", "gamma", "T", "gain", "max_grade")
-
-
-def stated(measure: str | Measure, max_grade: float | None = None) -> list[str]:
-    """Parameters that a reader must know and that the canonical name leaves out, because they have their default.
-
-    ``max_grade`` is the highest grade of the judgments, which some measures take where none is given.
-
-    >>> stated("RBP"), stated("RBP(p=0.5)"), stated("ERR@20", 4)
-    (['p = 0.8', 'gain = binary'], ['gain = binary'], ['max_grade = 4', 'gain = exp'])
-    >>> stated("IA(ERR)", 4)
-    ['max_grade = 4', 'gain = exp']
-    """
-    found = parse(measure) if isinstance(measure, str) else measure
-    given = dict(found.params)
-    told = stated(str(given["of"]), max_grade) if "of" in given else []
-    for name, parameter in found.definition.parameters.items():
-        if name not in _STATED or name in given or (name == "gain" and "gains" in given):
-            continue
-        if name == "max_grade" and parameters(found).get("gain") == "binary":
-            continue
-        value = max_grade if name == "max_grade" and parameter.default is None else parameter.default
-        if value is not None and value is not inspect.Parameter.empty:
-            told.append(f"{name} = {value:g}" if isinstance(value, (int, float)) else f"{name} = {value}")
-    return told
-
+WHEN_CHANGED += [_parse.cache_clear, _parse_names.cache_clear]
 
 _NAME = re.compile(r"\s*([^\s()@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@()]+))?\s*$", re.DOTALL)
 
@@ -219,13 +151,13 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
             f"{text!r} is not the name of a measure; write it as in 'nDCG@10' or 'P(rel=2)@5'."
         )
     base, inside, at = match.groups()
-    if at is None and not _known(base) and re.search(r"[^_\d]\d+$", base):
+    if at is None and not _is_name(base) and re.search(r"[^_\d]\d+$", base):
         load_further()  # NERR8 is a name, not nERR at 8
-    if at is None and not _known(base):
+    if at is None and not _is_name(base):
         suffix = re.fullmatch(r"(.+?)(?:_at|_cut)?_?(\d*\.?\d+)", base)
-        if suffix and _known(suffix[1]) and not suffix[2].startswith("."):
+        if suffix and _is_name(suffix[1]) and not suffix[2].startswith("."):
             base, at = suffix.groups()
-    base = re.sub(r"_(at|cut)$", "", base) if not _known(base) else base
+    base = base if _is_name(base) else re.sub(r"_(at|cut)$", "", base)
     params = {}
     for part in _split(inside or "", separators=","):
         nested = "" if re.match(r"\s*\w+\s*=", part) else _nested(base)
@@ -242,11 +174,9 @@ def _take_apart(text: str) -> tuple[str, dict[str, str], str | None]:
 
 def _nested(base: str) -> str:
     """The parameter of a measure that is itself a measure; empty if there is none."""
-    if not _known(base):
+    if not _is_name(base):
         load_further()
-    if not _known(base):
-        return ""
-    parameters = definition(_find(base)[0]).parameters
+    parameters = definition(_find(base)[0]).parameters if _is_name(base) else {}
     return next((key for key, parameter in parameters.items() if parameter.kind is Nested), "")
 
 
@@ -262,28 +192,85 @@ def _split(text: str, separators: str = ", \t\n") -> list[str]:
     return [part for part in parts if part.strip()]
 
 
-def _known(name: str) -> bool:
+def _is_name(text: str) -> bool:
     load_built_in()
-    return name.lower() in by_spelling()
+    return text.lower() in SPELLINGS
 
 
 def _find(name: str) -> tuple[str, Mapping[str, object]]:
-    if not _known(name):
+    """The measure of a spelling, and the parameters that the spelling fixes."""
+    # Most names need only the families that are always loaded, and no plug-in.
+    if not _is_name(name):
         load_further()
-    if not _known(name):
+    if not _is_name(name):
         load_plugins()
-    refuse_by_case(name)
-    found = by_spelling().get(name) or by_spelling().get(name.lower())
-    if found:
-        return found
-    refuse_ambiguous(name)
-    if name.lower() == "all_trec":
-        raise MeasureError(
-            "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "
-            "ranklens-trec-eval -m all_trec prints all of trec_eval's measures."
-        )
-    refuse_measures_of_answers(name)
+    if _is_name(name) and name != "sDCG":  # SDCG, in capitals, is another measure
+        return SPELLINGS.get(name) or SPELLINGS[name.lower()]
+    from ranklens.metrics.refusals import refuse
+
+    refuse(name)
     aliases = [alias for one in definitions().values() for alias in one.aliases]
     hint = closest(name, [*definitions(), *aliases, *PRESETS])
     listing = InPython("ranklens.measures()", command="ranklens measures")
     raise MeasureError(f"There is no measure {name!r}: {hint}", listing, " lists them all.")
+
+
+# Other tools write parameters in their own ways: P.5, map@10-l2, nDCG(dcg=exp-log2), SetP(relative=True).
+
+# What a number behind the name stands for, if it is not the cutoff: set_F_0.5, rbp.95.
+NUMBERED: Mapping[str, str] = {"SetF": "beta", "RBP": "p", "RBPres": "p"}
+
+_LEVEL = re.compile(r"(.+)-l(\d+(?:\.\d+)?)\s*$", re.DOTALL)
+
+
+def without_level(text: str) -> tuple[str, str | None]:
+    """The name and the relevance level of ranx's ``map@10-l2``; and ``AP@R``, whose cutoff is a number of the query.
+
+    >>> without_level("map@10-l2")
+    ('map@10', '2')
+    """
+    if text.strip().lower() in ("ap@r", "map@r"):
+        return "AP_R", None
+    match = _LEVEL.match(text)
+    return (match[1], match[2]) if match else (text, None)
+
+
+def _split_at_dot(base: str) -> tuple[str, Mapping[str, object]]:
+    """The name and the parameters behind its dot, as trec_eval and ranx write them: ``P.5``, ``rbp.95``, ``set_F.0.5``."""
+    asked, _, rest = base.partition(".")
+    asked = asked if _is_name(asked) else re.sub(r"_(at|cut)$", "", asked)  # ndcg_cut.10
+    if not rest or _is_name(base) or not _is_name(asked):
+        return base, {}
+    if "=" in rest:
+        return asked, dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair)
+    name, _ = _find(asked)
+    if name == "RBP" and rest.isdecimal():  # ranx writes rbp.95 for p = 0.95, and counts grades as they are
+        return asked, {"p": f"0.{rest}", "gain": "raw", "scale": "all"}
+    at = definition(name).at
+    return asked, {NUMBERED.get(name) or at or asked: rest.lstrip(".") if at == "k" else rest}
+
+
+def adopted(name: str, params: dict[str, object], at: str | None) -> tuple[str, dict[str, object]]:
+    """A measure of ours in place of one that another tool makes by a parameter of its own.
+
+    >>> adopted("SetP", {"relative": "True", "rel": "2"}, None)
+    ('SetRelP', {'rel': '2'})
+    """
+    params = dict(params)
+    if "cutoff" in params and at:
+        params[at] = params.pop("cutoff")
+    if "max_rel" in params:
+        params["max_grade"] = params.pop("max_rel")
+    if str(params.get("min_rel")) == "0":  # as it always is here
+        params.pop("min_rel")
+    gain = {"log2": "linear", "exp-log2": "exp"}.get(str(params.get("dcg")))
+    if gain and name in ("nDCG", "DCG", "IDCG"):
+        params["gain"] = gain
+        del params["dcg"]
+    if name in ("P", "RR", "AP", "RBP") and {"expect", "residual"} & params.keys():
+        name += "_CWL"
+    if name == "SetP" and "relative" in params:
+        name = "SetRelP" if str(params.pop("relative")).lower() in ("true", "1", "yes") else name
+    if name == "NumRet" and "rel" in params:
+        name = "NumRelRet"
+    return name, params

@@ -1,4 +1,4 @@
-"""Names that are not ours but well known: what to use in their place."""
+"""Well-known names of other measures, and what to use instead of them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,6 @@ _OF_ANSWERS = {
     "factuality", "hallucination", "groundedness", "noise_sensitivity", "correctness", "toxicity", "bias",
     "summarization", "bleu", "rouge", "meteor", "bertscore", "g_eval", "geval",
 }  # fmt: skip
-
-
-def refuse_measures_of_answers(name: str) -> None:
-    """Names that people know from tools that measure generated answers, too."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)  # ContextRecall
-    plain = spaced.lower().replace("-", "_").removeprefix("llm_").removesuffix("_score")
-    context = re.fullmatch(
-        r"(?:context|contextual|retrieval)_(?:\w+_)?(precision|recall|relevance|relevancy)", plain
-    )
-    if context:
-        raise MeasureError(
-            f"There is no measure {name!r}: RankLens counts documents that are judged relevant, without a model. "
-            f"The nearest is {_OF_CONTEXTS[context[1]]}."
-        )
-    if plain in _OF_ANSWERS:
-        raise MeasureError(
-            f"There is no measure {name!r}: RankLens measures retrieval, not generated answers. "
-            "Measures of retrieval are R@5, RR and nDCG@10, for example."
-        )
 
 
 # Names under which tools mean different measures.
@@ -64,17 +45,33 @@ _ELSEWHERE = {
 }
 
 
-def refuse_ambiguous(name: str) -> None:
-    """Refuse a name that means one thing here and another there, with the choices; or one that is found elsewhere."""
-    if name.lower() in _ELSEWHERE:
-        raise MeasureError(f"{name!r} {_ELSEWHERE[name.lower()]}.")
-    if name.lower() in _AMBIGUOUS:
-        raise MeasureError(
-            f"{name!r} means different measures in different tools: {_AMBIGUOUS[name.lower()]}."
-        )
-
-
-def refuse_by_case(name: str) -> None:
-    """Refuse a name that means something else than the same letters in other cases."""
+def refuse(name: str) -> None:
+    """Refuse a name that means one thing here and another there, or nothing here, and say what to use instead."""
+    lower = name.lower()
     if name == "sDCG":
         raise MeasureError(f"'sDCG' {_OF_SESSIONS}. SDCG, in capitals, is scaled DCG, a user model.")
+    if lower in _ELSEWHERE:
+        raise MeasureError(f"{name!r} {_ELSEWHERE[lower]}.")
+    if lower in _AMBIGUOUS:
+        raise MeasureError(f"{name!r} means different measures in different tools: {_AMBIGUOUS[lower]}.")
+    if lower == "all_trec":
+        raise MeasureError(
+            "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "
+            "ranklens-trec-eval -m all_trec prints all of trec_eval's measures."
+        )
+    # Names from tools that measure generated answers: ContextRecall
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    plain = spaced.lower().replace("-", "_").removeprefix("llm_").removesuffix("_score")
+    context = re.fullmatch(
+        r"(?:context|contextual|retrieval)_(?:\w+_)?(precision|recall|relevance|relevancy)", plain
+    )
+    if context:
+        raise MeasureError(
+            f"There is no measure {name!r}: RankLens counts documents that are judged relevant, without a model. "
+            f"The nearest is {_OF_CONTEXTS[context[1]]}."
+        )
+    if plain in _OF_ANSWERS:
+        raise MeasureError(
+            f"There is no measure {name!r}: RankLens measures retrieval, not generated answers. "
+            "Measures of retrieval are R@5, RR and nDCG@10, for example."
+        )

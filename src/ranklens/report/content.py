@@ -167,9 +167,9 @@ def _measure(comparison: Comparison, name: str) -> dict[str, Json]:
     set_ones = {key: str(value) for key, value in parameters.items() if value not in (None, False)}
     # By paragraph, with the definition it refers to; nothing about parameters that were not given.
     paragraphs = [f"The same as {name}."] if shown["name"] != name else []
-    paragraphs += definition.told(params)
+    paragraphs += definition.explained(params)
     if definition.like is not None:
-        first, *rest = look_up(definition.like).told(params)
+        first, *rest = look_up(definition.like).explained(params)
         paragraphs += [f"{definition.like}: {first}", *rest]
     return {**shown, "definition": paragraphs, "parameters": set_ones}
 

@@ -27,7 +27,7 @@ from ranklens.exchange.trec.measures import (
 from ranklens.judging.assembly import judge
 from ranklens.judging.judged import Judged
 from ranklens.judging.order import Repeated
-from ranklens.metrics.about import parameters
+from ranklens.metrics.instances import parameters
 from ranklens.policy import Duplicates, Policy
 from ranklens.words import in_one_line
 

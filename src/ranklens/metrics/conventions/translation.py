@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ranklens.errors import MeasureError, PolicyError, nearest
 from ranklens.metrics import Measure, parse
-from ranklens.metrics.adoption import without_level
+from ranklens.metrics.names import without_level
 from ranklens.policy import EmptyGold, Policy, Ties
 
 

@@ -11,8 +11,8 @@ from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Cutoff, Levels, Rel, Share, measure
-from ranklens.metrics.about import Params, Unbounded, formula, working
+from ranklens.metrics import Cutoff, Levels, Rel, Share, formula, measure, working
+from ranklens.metrics.catalog import Params, Unbounded
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.precision import PRECISION, RECALL_AND_PRECISION
 from ranklens.metrics.formulas.ratio import ratio

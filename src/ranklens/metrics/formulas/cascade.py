@@ -9,8 +9,8 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Above, Chance, Cutoff, Rel, measure
-from ranklens.metrics.about import Columns, Unbounded, formula, working
+from ranklens.metrics import Above, Chance, Cutoff, Rel, formula, measure, working
+from ranklens.metrics.catalog import Columns, Unbounded
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
 

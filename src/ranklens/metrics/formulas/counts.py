@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Cutoff, Rel, measure
-from ranklens.metrics.about import Columns, Unbounded, formula, working
+from ranklens.metrics import Cutoff, Rel, formula, measure, working
+from ranklens.metrics.catalog import Columns, Unbounded
 from ranklens.metrics.formulas.ratio import ratio
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.views import Diverse, Navigational
-from ranklens.metrics import Chance, Cutoff, Inner, Rel, Share, Within, measure, parse
-from ranklens.metrics.about import formula, working
+from ranklens.metrics import Chance, Cutoff, Inner, Rel, Share, Within, formula, measure, parse, working
 from ranklens.metrics.formulas.average_precision import average_precision
 from ranklens.metrics.formulas.gain import ideal_dcg, ndcg
 from ranklens.metrics.formulas.greedy import ideal_gains

@@ -6,8 +6,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray
 from ranklens.judging.views import Evidential
-from ranklens.metrics import Cutoff, measure
-from ranklens.metrics.about import formula, working
+from ranklens.metrics import Cutoff, formula, measure, working
 from ranklens.metrics.formulas.precision import precision, recall, success
 from ranklens.metrics.formulas.ratio import ratio
 

@@ -10,9 +10,8 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.views import Described
-from ranklens.metrics import Chance, Cutoff, Measure, Rel, measure, parse
-from ranklens.metrics.about import formula, working
-from ranklens.metrics.checks import own_name
+from ranklens.metrics import Chance, Cutoff, Measure, Rel, formula, measure, parse, working
+from ranklens.metrics.formulas.own import own_name
 
 TITLE = "Properties of documents: variety and exposure"
 WHEN = (

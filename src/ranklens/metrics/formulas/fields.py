@@ -7,8 +7,7 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.judging.judged import Judged
 from ranklens.judging.views import Surveyed
-from ranklens.metrics import Cutoff, Rel, measure
-from ranklens.metrics.about import formula, working
+from ranklens.metrics import Cutoff, Rel, formula, measure, working
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.precision import PRECISION, success
 from ranklens.metrics.formulas.ratio import ratio

@@ -12,8 +12,8 @@ from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Above, Cutoff, Gains, Measure, Rel, measure, parse
-from ranklens.metrics.about import Columns, formula, working
+from ranklens.metrics import Above, Cutoff, Gains, Measure, Rel, formula, measure, parse, working
+from ranklens.metrics.catalog import Columns
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
 

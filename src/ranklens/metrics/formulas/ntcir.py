@@ -11,8 +11,8 @@ import numpy as np
 from ranklens.arrays import BoolArray, FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Chance, Cutoff, Gains, Rel, Within, measure
-from ranklens.metrics.about import Beside, Columns, Params, formula, working
+from ranklens.metrics import Chance, Cutoff, Gains, Rel, Within, formula, measure, working
+from ranklens.metrics.catalog import Beside, Columns, Params
 from ranklens.metrics.formulas.cascade import MaxGrade, Satisfaction, satisfying
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.gain import worth

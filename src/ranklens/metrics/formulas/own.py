@@ -11,7 +11,6 @@ from ranklens.arrays import FloatArray, IntArray
 from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Better, Cutoff, Measure, measure, parse
-from ranklens.metrics.checks import own_name
 from ranklens.metrics.parameters import declare
 
 OneQuery = Callable[..., float]
@@ -59,6 +58,14 @@ def measure_from(
     declare(by_query, [cutoff, *own])
     measure(called, low=low, high=high, better=better)(by_query)
     return parse(called)
+
+
+def own_name(name: str | None, function: Callable[..., object], cure: str) -> str:
+    """The name of a measure of one's own: ``name``, else that of its function; a lambda or a partial has none."""
+    chosen = str(name or getattr(function, "__name__", ""))
+    if not chosen.isidentifier():
+        raise MeasureError(f"{cure}, not {chosen!r}.")
+    return chosen
 
 
 def _parameters(name: str, function: OneQuery) -> list[inspect.Parameter]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from ranklens.arrays import FloatArray
 from ranklens.judging.views import Preferring
-from ranklens.metrics import measure
-from ranklens.metrics.about import formula, working
+from ranklens.metrics import formula, measure, working
 from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Pairs of documents"

@@ -8,8 +8,8 @@ import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Cutoff, Positive, Rel, Within, measure
-from ranklens.metrics.about import Beside, Columns, Params, formula, working
+from ranklens.metrics import Cutoff, Positive, Rel, Within, formula, measure, working
+from ranklens.metrics.catalog import Beside, Columns, Params
 from ranklens.metrics.formulas.counts import FOUND
 from ranklens.metrics.formulas.ratio import ratio
 

@@ -9,8 +9,8 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Chance, Cutoff, Rel, measure
-from ranklens.metrics.about import Unbounded, formula, working
+from ranklens.metrics import Chance, Cutoff, Rel, formula, measure, working
+from ranklens.metrics.catalog import Unbounded
 from ranklens.metrics.formulas.counts import FOUND, IRRELEVANT_ABOVE
 from ranklens.metrics.formulas.ratio import ratio
 from ranklens.metrics.formulas.tied import Groups, groups_for_last, last_rank

@@ -15,8 +15,7 @@ from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.judged import Judged
 from ranklens.judging.views import Recommended
-from ranklens.metrics import Cutoff, Rel, Within, measure
-from ranklens.metrics.about import formula, working
+from ranklens.metrics import Cutoff, Rel, Within, formula, measure, working
 from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Recommendations"

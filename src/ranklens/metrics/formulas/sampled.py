@@ -9,8 +9,7 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.judging.hits import Hits
 from ranklens.judging.views import Sampled, Stratified
-from ranklens.metrics import Cutoff, Rel, measure
-from ranklens.metrics.about import formula, working
+from ranklens.metrics import Cutoff, Rel, formula, measure, working
 from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Judgments of a sample"

@@ -16,10 +16,22 @@ import numpy as np
 from ranklens.arrays import FloatArray
 from ranklens.errors import MeasureError
 from ranklens.judging.judged import Judged
-from ranklens.metrics import Above, Chance, Cutoff, Measure, Positive, Share, Within, measure, parse
-from ranklens.metrics.about import UNKNOWN_BOUNDS, Rule, Unbounded, formula, noted, working
-from ranklens.metrics.checks import own_name
+from ranklens.metrics import (
+    Above,
+    Chance,
+    Cutoff,
+    Measure,
+    Positive,
+    Share,
+    Within,
+    formula,
+    measure,
+    parse,
+    working,
+)
+from ranklens.metrics.catalog import UNKNOWN_BOUNDS, Rule, Unbounded, noted
 from ranklens.metrics.formulas.cascade import MaxGrade, highest_grade
+from ranklens.metrics.formulas.own import own_name
 from ranklens.metrics.formulas.ratio import ratio
 from ranklens.metrics.parameters import declare
 from ranklens.words import documentation

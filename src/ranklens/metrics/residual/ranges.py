@@ -9,9 +9,10 @@ import numpy as np
 
 from ranklens.errors import MeasureError, Option, PolicyError
 from ranklens.judging.hits import Hits
-from ranklens.metrics.about import Unbounded, parameters
+from ranklens.metrics.catalog import Unbounded
 from ranklens.metrics.formulas.cascade import rank_biased_residual
 from ranklens.metrics.formulas.gain import worth
+from ranklens.metrics.instances import parameters
 from ranklens.metrics.residual.average_precision import ap_ends
 from ranklens.metrics.residual.completion import Completion, completions
 from ranklens.metrics.residual.cumulated_gain import ndcg_ends

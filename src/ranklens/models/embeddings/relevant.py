@@ -142,7 +142,7 @@ def warn_of_candidates(measures: Sequence[Measure]) -> None:
 @lru_cache(maxsize=1000)
 def _counts_all(measure: Measure) -> bool:
     """Whether the value of a ranking changes with a relevant document that is not in it."""
-    from ranklens.metrics.about import parameters
+    from ranklens.metrics.instances import parameters
     from ranklens.scores.evaluation import evaluate
 
     run, rel = {"q": ["x", "a"]}, parameters(measure).get("rel", 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.metrics.about import parameters
+from ranklens.metrics.instances import parameters
 
 if TYPE_CHECKING:
     from ranklens.metrics import Measure

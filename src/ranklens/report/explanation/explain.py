@@ -17,9 +17,9 @@ from ranklens.data.run import read_run
 from ranklens.errors import InputError
 from ranklens.judging.judged import Judged
 from ranklens.metrics import Measure, parse, with_rel
-from ranklens.metrics.about import parameters
 from ranklens.metrics.cuts import View, ideally, upto
 from ranklens.metrics.formulas.gain import worth
+from ranklens.metrics.instances import parameters
 from ranklens.policy import Policy, make_policy
 from ranklens.report.explanation.doubts import DOUBTS
 from ranklens.report.explanation.one_query import OneQuery, read, remarks

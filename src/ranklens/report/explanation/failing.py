@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from ranklens.errors import InputError, MeasureError
 from ranklens.judging.documents import judgments, ranking, with_further
 from ranklens.metrics import Measure, parse, with_rel
-from ranklens.metrics.about import parameters
+from ranklens.metrics.instances import parameters
 from ranklens.scores.evaluation import score
 from ranklens.stats import inputs
 from ranklens.tables.table import Shown, Table

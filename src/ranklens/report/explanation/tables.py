@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ranklens.metrics.about import parameters
+from ranklens.metrics.instances import parameters
 from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted, shortened
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ranklens.judging.judged import Judged
 from ranklens.metrics import parse
-from ranklens.metrics.about import Params
+from ranklens.metrics.catalog import Params
 from ranklens.metrics.cuts import ideally, upto
 
 _BRACES = re.compile(r"\{([^|}]+)(?:\|[^}]+)?\}")
