@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -155,7 +155,7 @@ class Definition:
         """What judgments must know besides grades: ``"subtopics"``, for example."""
         return None if self.view is None else self.view.needs
 
-    @property
+    @cached_property
     def is_foreign(self) -> bool:
         """Whether it was defined outside this package, so that its values are checked."""
         return _is_foreign(self.function)

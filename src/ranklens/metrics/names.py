@@ -62,10 +62,11 @@ def parse_many(names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     >>> [str(m) for m in parse_many("rag, ndcg@10 AP(norm=min)@5")]
     ['R@5', 'P@5', 'RR', 'nDCG@10', 'AP(norm=min)@5']
     """
-    if isinstance(names, str):
-        return list(_parse_names(names))
     if isinstance(names, Measure):
         return [names]
+    texts = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, (list, tuple)) else ()
+    if {*map(type, texts)} == {str}:
+        return list(_parse_names(texts))
     if type(names).__module__.partition(".")[0] == "ir_measures":  # ir_measures.nDCG@10 prints its name
         return parse_many(str(names))
     if not isinstance(names, Iterable):
@@ -74,9 +75,9 @@ def parse_many(names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
 
 
 @lru_cache(maxsize=256)
-def _parse_names(names: str) -> tuple[Measure, ...]:
+def _parse_names(names: tuple[str, ...]) -> tuple[Measure, ...]:
     texts: list[str] = []
-    for text in _split(names):
+    for text in (text for name in names for text in _split(name)):
         # trec_eval's P.5,10 is P.5 and P.10: a number alone belongs to the name before it.
         before = re.fullmatch(r"([A-Za-z]\w*)\.[\d.]+", texts[-1]) if texts else None
         texts.append(f"{before[1]}.{text}" if before and re.fullmatch(r"\d+(\.\d+)?", text) else text)
@@ -121,13 +122,13 @@ def _parse(text: str) -> Measure:
     base, inside, at = _take_apart(plain)
     base, behind_dot = _split_at_dot(base)
     name, fixed = _find(base)
-    params: dict[str, object] = {**fixed, **inside}
+    params = {**fixed, **inside}
     if level is not None and {"rel", "gains"} & {*definition(name).parameters} == {"gains"}:
         # ranx's level: measures of gains without a threshold gain nothing from the (whole) grades below.
         params["gains"] = dict.fromkeys(range(1, math.ceil(float(level))), 0)
     elif level is not None:
         params["rel"] = level
-    name, params = adopted(name, params | behind_dot, definition(name).at)
+    name, params = adopted(name, {**params, **behind_dot}, definition(name).at)
     own = definition(name)
     if at is not None:
         number = NUMBERED.get(name) if "@" not in text else None

@@ -57,13 +57,7 @@ Levels: TypeAlias = Annotated[Sequence[float] | None, "levels"]
 
 
 class Nested:
-    """A parameter that is itself a measure: ``IA(nDCG@10)``."""
-
-    @staticmethod
-    def canonical(value: object) -> str | None:
-        from ranklens.metrics.names import parse
-
-        return str(parse(str(value)))
+    """The kind of a parameter that is itself a measure: ``IA(nDCG@10)``."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +106,9 @@ class Parameter:
 
     def _convert(self, value: object) -> Value:  # noqa: PLR0911  one case per kind
         if self.kind is Nested:
-            return Nested.canonical(value)
+            from ranklens.metrics.names import parse
+
+            return str(parse(str(value)))
         if self.choices:
             return next((choice for choice in self.choices if choice.lower() == str(value).lower()), None)
         if self.kind is bool:
@@ -120,8 +116,14 @@ class Parameter:
                 str(value).lower()
             )
         if self.kind is dict:
-            table = dict(value) if isinstance(value, (Mapping, tuple)) else _table_in(str(value))
-            return tuple(sorted((_tidy(float(k)), _tidy(float(v))) for k, v in table.items()))
+            if isinstance(value, (Mapping, tuple)):
+                table = dict(value)
+            else:  # a text such as {1: 3, "2": 9}
+                pairs = [
+                    pair.split(":") for pair in str(value).strip().strip("{}").split(",") if pair.strip()
+                ]
+                table = {grade.strip().strip("\"'"): gain for grade, gain in pairs}
+            return tuple(sorted((_tidy(float(grade)), _tidy(float(gain))) for grade, gain in table.items()))
         if self.kind is list:
             parts = value.strip().strip("[]").split(",") if isinstance(value, str) else value
             return (
@@ -138,13 +140,13 @@ class Parameter:
 def parameters_of(name: str, function: Callable[..., object]) -> dict[str, Parameter]:
     """What a measure's function can be told, from its signature."""
     hints = typing.get_type_hints(function, include_extras=True)
-    found = {}
+    parameters = {}
     for key, argument in list(inspect.signature(function).parameters.items())[1:]:
         if argument.kind is not inspect.Parameter.KEYWORD_ONLY:
             raise MeasureError(f"{name}: parameter {key!r} must be keyword-only: put it after a '*'.")
-        found[key] = _parameter(key, hints.get(key, float), argument.default)
-    found["judged_only"] = Parameter("judged_only", bool, default=False)
-    return found
+        parameters[key] = _parameter(key, hints.get(key, float), argument.default)
+    parameters["judged_only"] = Parameter("judged_only", bool, default=False)
+    return parameters
 
 
 def declare(function: Any, parameters: Sequence[inspect.Parameter]) -> None:
@@ -184,11 +186,6 @@ def _parameter(name: str, hint: object, default: object) -> Parameter:
             return Parameter(name, str, default, choices=typing.get_args(alternative))
     kinds = [kind for kind in (bool, int, float) if kind in alternatives]
     return Parameter(name, kinds[0] if kinds else float, default, limit=limit)
-
-
-def _table_in(text: str) -> dict[str, str]:
-    pairs = [pair.split(":") for pair in text.strip().strip("{}").split(",") if pair.strip()]
-    return {key.strip().strip("\"'"): value for key, value in pairs}
 
 
 def _tidy(number: float) -> int | float:

@@ -26,11 +26,11 @@ class Difference:
 def differences(name: str) -> list[Difference]:
     """The tools that compute a measure otherwise, or something else under its name.
 
-    >>> [(found.tool, str(found.ours)) for found in differences("ERR")]
+    >>> [(one.tool, str(one.ours)) for one in differences("ERR")]
     [('elasticsearch', 'ERR'), ('gdeval', 'ERR(max_grade=4)')]
     """
-    known = look_up(name).name
-    return [found for tool in CONVENTIONS.values() for found in _of_tool(tool, known)]
+    canonical = look_up(name).name
+    return [one for tool in CONVENTIONS.values() for one in _of_tool(tool, canonical)]
 
 
 def in_sentences(name: str) -> list[str]:
@@ -44,14 +44,22 @@ def in_sentences(name: str) -> list[str]:
         ours = f" (`{one.ours}`)" if one.ours.params else ""
         for reason in one.reasons:
             tools.setdefault((reason, ours), {})[one.tool] = None
-    said = [f"{several([*names], len(names))}{ours}: {reason}" for (reason, ours), names in tools.items()]
-    return [*said, *_cutoffs(differences(name))]
+    sentences = [
+        f"{several([*names], len(names))}{ours}: {reason}" for (reason, ours), names in tools.items()
+    ]
+    cutoffs = sorted({(one.cutoff, one.tool) for one in differences(name) if one.cutoff})
+    by_cutoff = [f"{cutoff} in {tool}" for cutoff, tool in cutoffs]
+    looks = f"Without a cutoff, only the first documents count: {several(by_cutoff, len(by_cutoff))}."
+    return [*sentences, looks] if cutoffs else sentences
 
 
 def _of_tool(tool: Convention, name: str) -> Iterator[Difference]:
     for called in tool.names:
         ours = _without_cutoff(tool.measure(called))
-        usual = _usual(called, ours)
+        try:
+            usual = _without_cutoff(parse(called))  # what the tool's name stands for here
+        except MeasureError:
+            usual = ours
         if usual.name != name or called.endswith("-"):  # xgboost's ndcg- is its ndcg with another policy
             continue
         reasons, cutoff = tool.own_reasons(called), tool.bare.get(called)
@@ -61,22 +69,6 @@ def _of_tool(tool: Convention, name: str) -> Iterator[Difference]:
             yield Difference(tool.name, called, ours, tuple(reasons), cutoff)
 
 
-def _usual(called: str, ours: Measure) -> Measure:
-    """What a tool's name stands for here; what it stands for there, if we do not know it."""
-    try:
-        return _without_cutoff(parse(called))
-    except MeasureError:
-        return ours
-
-
 def _without_cutoff(measure: Measure) -> Measure:
     at = measure.definition.at
     return make(measure.definition, {key: value for key, value in measure.params if key != at})
-
-
-def _cutoffs(found: list[Difference]) -> list[str]:
-    by_cutoff = sorted({(one.cutoff, one.tool) for one in found if one.cutoff})
-    if not by_cutoff:
-        return []
-    said = [f"{cutoff} in {tool}" for cutoff, tool in by_cutoff]
-    return [f"Without a cutoff, only the first documents count: {several(said, len(said))}."]

@@ -59,17 +59,15 @@ def average_precision(
         whole = np.minimum(whole, k)
     elif norm == "k" and k:
         whole = np.full(len(judged), float(k))
-    found = (_trapezoids if interpolation == "trapezoid" else _precision_sum)(judged, rel, k)
-    if judged.further is not None:
-        found = np.minimum(found, whole)  # a chunk may hold more passages than there are ranks
-    return ratio(found, whole)
-
-
-def _trapezoids(judged: Judged, rel: float, k: int | None) -> FloatArray:
     hits = judged.relevant(rel).top(k)
-    position, rank = hits.position(), hits.rank.astype(np.float64)
-    before = np.where(rank == 1, 1.0, (position - 1) / np.maximum(rank - 1, 1))
-    return _sum(judged, hits, rel, (before + position / rank) / 2)
+    precision = hits.position() / hits.rank
+    if interpolation == "trapezoid":
+        before = np.where(hits.rank == 1, 1.0, (hits.position() - 1) / np.maximum(hits.rank - 1, 1))
+        precision = (before + precision) / 2
+    total = _sum(judged, hits, rel, precision)
+    if judged.further is not None:
+        total = np.minimum(total, whole)  # a chunk may hold more passages than there are ranks
+    return ratio(total, whole)
 
 
 @measure("LRAP", "label_ranking_average_precision", average_ties=True)
@@ -117,7 +115,9 @@ def interpolated_precision(
     hits = judged.relevant(rel)
     position, passages = hits.position(), judged.passages(hits, rel)
     wanted = recall * judged.total(rel)
-    needed = np.floor(wanted + 0.9) if rounding == "trec9" else _round_half_up(wanted)
+    # Half up, but not floor(x + 0.5): the largest number below 0.5 plus 0.5 is 1 in floating point.
+    half_up = np.floor(wanted) + (wanted - np.floor(wanted) >= 0.5)
+    needed = np.floor(wanted + 0.9) if rounding == "trec9" else half_up
     found = position if passages is None else hits.cumulative(passages)
     enough = found >= needed[hits.query]
     return hits.where(enough).max((position / hits.rank)[enough])
@@ -228,9 +228,3 @@ def _sum(judged: Judged, hits: Hits, rel: float, precision: FloatArray) -> Float
     """The precision at each relevant document, added up; a chunk that holds several passages counts once for each."""
     passages = judged.passages(hits, rel)
     return hits.sum(precision if passages is None else precision * passages)
-
-
-def _round_half_up(values: FloatArray) -> FloatArray:
-    # Not floor(x + 0.5): the largest number below 0.5 plus 0.5 is 1 in floating point.
-    whole = np.floor(values)
-    return whole + (values - whole >= 0.5)

@@ -24,10 +24,6 @@ MaxGrade: TypeAlias = Annotated[float | None, Above(0)]
 Satisfaction: TypeAlias = Literal["exp", "linear"]
 
 
-def _satisfied(view: View) -> FloatArray:
-    return satisfied(view.alone, highest_grade(view.judged, view.params["max_grade"]), view.params["gain"])
-
-
 def _still_looking(view: View) -> FloatArray:
     hits = view.judged.hits
     ranks = np.union1d(hits.rank, view.ranks)
@@ -38,12 +34,17 @@ def _still_looking(view: View) -> FloatArray:
     return every.survival(stop)[np.searchsorted(ranks, view.ranks)]
 
 
-def _weight(view: View) -> FloatArray:
-    rel = view.params["rel"]
-    return rank_biased_precision(view.alone_with(rel), p=view.params["p"], rel=rel)
-
-
-SATISFACTION: Columns = {"satisfied": _satisfied, "still looking": _still_looking}
+SATISFACTION: Columns = {
+    "satisfied": lambda view: satisfied(
+        view.alone, highest_grade(view.judged, view.params["max_grade"]), view.params["gain"]
+    ),
+    "still looking": _still_looking,
+}
+WEIGHT: Columns = {
+    "weight": lambda view: rank_biased_precision(
+        view.alone_with(view.params["rel"]), p=view.params["p"], rel=view.params["rel"]
+    )
+}
 
 
 @measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True, bounds="monotone")
@@ -108,7 +109,7 @@ def intentwise_rank_biased_utility(
     "RBP", {"rbp": {"p": 0.9, "gain": "linear", "scale": "query"}}, average_ties=True, bounds="rank-biased"
 )
 @formula(r"(1-p) \sum_{i=1}^{k} r_i\, p^{i-1}", "moffat2008")
-@working("sum of the weights (1 - p) p^(rank - 1) of relevant documents", {"weight": _weight}, ideal="grade")
+@working("sum of the weights (1 - p) p^(rank - 1) of relevant documents", WEIGHT, ideal="grade")
 def rank_biased_precision(
     judged: Judged,
     *,
@@ -130,9 +131,9 @@ def rank_biased_precision(
     if gain == "raw":
         worth = np.where(hits.grade >= rel, hits.grade, 0.0)
     elif gain == "linear":
-        highest = (
-            _highest_of_query(judged)[hits.query] if scale == "query" else highest_grade(judged, max_grade)
-        )
+        best = judged.ideal.top(1)
+        of_query = np.maximum(best.max(best.grade), 1.0)[hits.query]
+        highest = of_query if scale == "query" else highest_grade(judged, max_grade)
         worth = np.clip(hits.grade / highest, 0, 1)
     else:
         worth = (hits.grade >= rel).astype(np.float64)
@@ -170,12 +171,6 @@ def rank_biased_residual(
             unjudged[ranks - 1] = 0.0
             residual[query] = powers[retrieved] + (1 - p) * np.add.accumulate(unjudged)[-1]
     return residual
-
-
-def _highest_of_query(judged: Judged) -> FloatArray:
-    """The highest grade of each query's judgments, 1 at least."""
-    best = judged.ideal.top(1)
-    return np.maximum(best.max(best.grade), 1.0)
 
 
 def _err(hits: Hits, judged: Judged, max_grade: float | None, gain: Satisfaction) -> FloatArray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -13,28 +11,19 @@ from ranklens.metrics import Cutoff, Rel, formula, measure, working
 from ranklens.metrics.catalog import Columns, Unbounded
 from ranklens.metrics.formulas.ratio import ratio
 
-if TYPE_CHECKING:
-    from ranklens.metrics.cuts import View
-
 TITLE = "Counts and judgments"
 WHEN = "For knowing what was averaged, and how much of it was judged."
 
 
-def _found(view: View) -> FloatArray:
-    return number_relevant_retrieved(view.above, rel=view.params["rel"])
+_OF_JUDGMENTS = Unbounded("it is about the judgments themselves")
+FOUND: Columns = {"found": lambda view: number_relevant_retrieved(view.above, rel=view.params["rel"])}
+IRRELEVANT_ABOVE: Columns = {
+    **FOUND,
+    "irrelevant above": lambda view: number_irrelevant_judged_retrieved(view.above, rel=view.params["rel"]),
+}
 
 
-def _irrelevant_above(view: View) -> FloatArray:
-    return number_irrelevant_judged_retrieved(view.above, rel=view.params["rel"])
-
-
-FOUND: Columns = {"found": _found}
-IRRELEVANT_ABOVE: Columns = {**FOUND, "irrelevant above": _irrelevant_above}
-
-
-@measure(
-    "Judged", average_ties=True, better="neither", bounds=Unbounded("it is about the judgments themselves")
-)
+@measure("Judged", average_ties=True, better="neither", bounds=_OF_JUDGMENTS)
 @formula(r"\frac{|\{i \le k : \text{judged}\}|}{\min(k, n)}")
 @working(lambda params: "{judged found} / " + ("min({k}, {retrieved})" if params["k"] else "{retrieved}"))
 def judged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
@@ -51,13 +40,7 @@ def judged_of_retrieved(judged: Judged, k: int | None) -> tuple[FloatArray, IntA
     return judged.relevant(0).top(k).sum(), retrieved
 
 
-@measure(
-    "Unjudged",
-    "unj",
-    average_ties=True,
-    better="neither",
-    bounds=Unbounded("it is about the judgments themselves"),
-)
+@measure("Unjudged", "unj", average_ties=True, better="neither", bounds=_OF_JUDGMENTS)
 @formula(r"\frac{|\{i \le k : \text{not judged}\}|}{k}")
 @working(every_rank_counts=True)
 def unjudged_share(judged: Judged, *, k: Cutoff = None) -> FloatArray:
@@ -104,13 +87,7 @@ def hit_count(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray:
     return judged.relevant(rel).top(k).sum()
 
 
-@measure(
-    "num_nonrel_judged_ret",
-    aggregate="sum",
-    high=np.inf,
-    average_ties=True,
-    bounds=Unbounded("it is about the judgments themselves"),
-)
+@measure("num_nonrel_judged_ret", aggregate="sum", high=np.inf, average_ties=True, bounds=_OF_JUDGMENTS)
 @formula(r"\sum_q |\{i : \text{judged},\ r_{qi} = 0\}|")
 def number_irrelevant_judged_retrieved(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """Retrieved documents that were judged and found not relevant; summed, not averaged."""

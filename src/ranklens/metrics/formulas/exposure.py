@@ -189,7 +189,12 @@ def expected_exposure_loss(
 def _exposures(described: Described, k: int | None, target: Target) -> tuple[FloatArray, FloatArray]:
     """The attention that each group gets in each query, and what it should get; both add up to the same."""
     listing, details = described.listing.top(k), described.details
-    names = details.once_for_all("group names", lambda: _group_names(described))
+    # All groups: one that is never shown gets no attention, which is what is measured.
+    every = details.once_for_all(
+        "group names",
+        lambda: sorted({name for one in described.documents.values() for name in _groups(one.get("group"))}),
+    )
+    names = {name: i for i, name in enumerate(every)}
     member = details.once("membership", lambda: _membership(described.values("group"), names))
     attention = 1 / np.log2(np.maximum(listing.rank, 2))
     # Documents without a group keep their rank, but nobody gets their attention.
@@ -211,12 +216,6 @@ def _relevant_share(described: Described, names: Mapping[str, int], otherwise: F
     found = np.zeros_like(otherwise)
     np.add.at(found, details.query[relevant], member)
     return np.where(found.sum(axis=1, keepdims=True) > 0, found, otherwise)
-
-
-def _group_names(described: Described) -> dict[str, int]:
-    """The place of each group of any document: one that is never shown gets no attention, which is what is measured."""
-    every = {name for one in described.documents.values() for name in _groups(one.get("group"))}
-    return {name: i for i, name in enumerate(sorted(every))}
 
 
 def _groups(given: Any) -> dict[str, float]:

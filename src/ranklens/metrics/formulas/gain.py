@@ -163,7 +163,7 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     0 where gains below 0 would make it negative.
     """
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
-    discounted, ideal_discounted = hits.grade / _log_discount(hits), ideal.grade / _log_discount(ideal)
+    discounted, ideal_discounted = hits.grade / np.log2(hits.rank + 1), ideal.grade / np.log2(ideal.rank + 1)
     so_far = hits.cumulative(discounted)
     positive = hits.grade > 0
     best = ideal.upto(ideal_discounted, hits.query, hits.rank)
@@ -182,7 +182,7 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
 def ndcg_at_levels(judged: Judged, *, rel: Rel = 1, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks at which the ideal ranking's gain changes, and over the end of the ranking."""
     hits, ideal = worth(judged.hits, "linear", gains), _best_first(worth(judged.ideal, "linear", gains))
-    discounted, ideal_discounted = hits.grade / _log_discount(hits), ideal.grade / _log_discount(ideal)
+    discounted, ideal_discounted = hits.grade / np.log2(hits.rank + 1), ideal.grade / np.log2(ideal.rank + 1)
     same_query = np.diff(ideal.query, append=-1) == 0
     last_of_level = ~same_query | (np.diff(ideal.grade, append=np.nan) != 0)
     levels = ideal.where(last_of_level)
@@ -253,7 +253,7 @@ def _ideal(judged: Judged, k: int | None, gain: Gain, gains: Mapping[float, floa
 
 def discounts(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
     """What the gain at each rank is divided by."""
-    by = _log_discount(hits)
+    by: FloatArray = np.log2(hits.rank + 1)
     if log_base is not None:
         by = by / np.log2(log_base)
     if discount == "jk" or (discount is None and log_base is not None):
@@ -263,11 +263,6 @@ def discounts(hits: Hits, discount: Discount | None, log_base: float | None) -> 
 
 def _dcg(hits: Hits, discount: Discount | None, log_base: float | None) -> FloatArray:
     return hits.sum(hits.grade / discounts(hits, discount, log_base))
-
-
-def _log_discount(hits: Hits) -> FloatArray:
-    found: FloatArray = np.log2(hits.rank + 1)
-    return found
 
 
 def worth(hits: Hits, gain: Gain, gains: Mapping[float, float] | None) -> Hits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,25 +11,22 @@ import numpy as np
 from ranklens.arrays import FloatArray, IntArray
 from ranklens.judging.views import Diverse
 
-_AT_ONCE = (
-    1 << 18
-)  # documents times subtopics that are compared together, while they are in the processor's cache
+# Documents times subtopics that are compared together, while they are in the processor's cache.
+_AT_ONCE = 1 << 18
 
 
 def ideal_gains(topics: Diverse, k: int, alpha: float, rel: float) -> FloatArray:
     """The gain at each of the first k ranks of the ideal ranking, one row per query."""
-    found: FloatArray = topics.details.once_for_all(
-        ("greedy", k, alpha, rel), lambda: _gains(topics, k, alpha, rel)
-    )
-    return found
 
+    def gains() -> FloatArray:
+        table = np.zeros((len(topics), k))
+        for some in _portions(topics, rel):
+            ranks = min(k, some.covers.shape[2])
+            table[some.queries, :ranks] = _choose(some, ranks, alpha)
+        return table
 
-def _gains(topics: Diverse, k: int, alpha: float, rel: float) -> FloatArray:
-    gains = np.zeros((len(topics), k))
-    for some in _portions(topics, rel):
-        ranks = min(k, some.covers.shape[2])
-        gains[some.queries, :ranks] = _choose(some, ranks, alpha)
-    return gains
+    table: FloatArray = topics.details.once_for_all(("greedy", k, alpha, rel), gains)
+    return table
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,12 @@ def _portions(topics: Diverse, rel: float) -> Iterator[_Portion]:
     labels, n = topics.labels, len(topics)
     entry = np.flatnonzero(labels.grade >= rel)
     doc, label = labels.doc[entry], labels.label[entry]
-    query, subtopic = labels.query[label], _within(labels.query)
-    column = _columns(topics, rel)[doc]
+    sizes = np.bincount(labels.query)
+    query, subtopic = (
+        labels.query[label],
+        np.arange(len(labels.query)) - np.repeat(np.cumsum(sizes) - sizes, sizes),
+    )
+    column = topics.details.once_for_all(("by id", rel), lambda: _by_id(topics, rel))[doc]
     wide, deep = int(subtopic.max(initial=0)) + 1, int(column.max(initial=0)) + 1
     weight, at_once = topics.weight, max(_AT_ONCE // (wide * deep), 1)
     for first in range(0, n if len(entry) else 0, at_once):
@@ -74,35 +75,19 @@ def _portions(topics: Diverse, rel: float) -> Iterator[_Portion]:
         yield _Portion(slice(first, last), worth, covers)
 
 
-def _within(query: IntArray) -> IntArray:
-    """0, 1, 2 … within each query, which are sorted."""
-    sizes = np.bincount(query)
-    return np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _columns(topics: Diverse, rel: float) -> IntArray:
-    """The place of each relevant document in the descending order of ids of its query."""
-    found: IntArray = topics.details.once_for_all(("by id", rel), lambda: _by_id(topics, rel))
-    return found
-
-
 def _by_id(topics: Diverse, rel: float) -> IntArray:
+    """The place of each relevant document in the descending order of ids of its query."""
     details, labels = topics.details, topics.labels
     is_relevant = np.zeros(len(details.query), dtype=bool)
     is_relevant[labels.doc[labels.grade >= rel]] = True
     docs = np.flatnonzero(is_relevant)
     query = details.query[docs]
     if not details.by_id:
-        docs = _first_id_first(details.names, docs, query)
+        ids = [*map(str, map(details.names.__getitem__, docs.tolist()))]
+        order: list[int] = []
+        for first, last in pairwise(np.flatnonzero(np.diff(query, prepend=-1, append=-1)).tolist()):
+            order += sorted(range(first, last), key=ids.__getitem__)
+        docs = docs[order]
     place, behind = np.zeros(len(details.query), np.int64), np.cumsum(np.bincount(query))
     place[docs] = behind[query] - np.arange(1, len(docs) + 1)
     return place
-
-
-def _first_id_first(names: Sequence[object], docs: IntArray, query: IntArray) -> IntArray:
-    """These documents, those of each query in ascending order of their ids."""
-    ids = [*map(str, map(names.__getitem__, docs.tolist()))]
-    order: list[int] = []
-    for first, last in pairwise(np.flatnonzero(np.diff(query, prepend=-1, append=-1)).tolist()):
-        order += sorted(range(first, last), key=ids.__getitem__)
-    return docs[order]

@@ -166,16 +166,11 @@ def _unlike_history(recommended: Recommended, k: int | None) -> FloatArray:
     wanted = listing.marked(recommended.judged.relevant(recommended.judged.policy.rel))
     unlike = np.zeros(len(wanted))
     for row in np.flatnonzero(wanted).tolist():  # a few of each list
-        past = train.history[listing.query[row]]
-        alike = [_cosine(train.users_of, listing.names[listing.doc[row]], item) for item in past]
-        unlike[row] = 1 - sum(alike) / len(alike) if alike else 1.0
+        one = train.users_of.get(listing.names[listing.doc[row]], frozenset())
+        others = [train.users_of.get(item, frozenset()) for item in train.history[listing.query[row]]]
+        cosines = [len(one & other) / np.sqrt(max(len(one) * len(other), 1)) for other in others]
+        unlike[row] = 1 - sum(cosines) / len(cosines) if cosines else 1.0
     return listing.mean(unlike)
-
-
-def _cosine(users_of: Mapping[str, frozenset[str]], one: str, other: str) -> float:
-    """How alike the users of two items are."""
-    a, b = users_of.get(one, frozenset()), users_of.get(other, frozenset())
-    return float(len(a & b) / np.sqrt(len(a) * len(b))) if a and b else 0.0
 
 
 @measure("pAUC", "partial_auc", "PartialAUC", bounds="by rank at any depth")

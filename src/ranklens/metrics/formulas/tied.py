@@ -68,32 +68,18 @@ class Groups:
         relevant, out = self.relevant.copy(), np.zeros(self.n_queries)
         whole = Groups(self.n_queries, self.query, self.start, inside, relevant, self.cut)
         weight = np.ones(self.n_queries)
+        columns = self.relevant.astype(np.int64), self.size, inside
+        split_groups = [*zip(*(column[split].tolist() for column in columns), strict=True)]
         for more in range(int(inside[split].max()) + 1):
-            chance = np.array(
-                [
-                    _chance(more, *one)
-                    for one in zip(
-                        inside[split].tolist(),
-                        self.relevant[split].astype(int).tolist(),
-                        self.size[split].tolist(),
-                        strict=True,
-                    )
-                ]
-            )
             weight[:] = 0 if more else 1
-            weight[self.query[split]] = chance
+            # Of exactly this many relevant documents in the places of the group above the cutoff, in random order.
+            weight[self.query[split]] = [
+                comb(n, more) * comb(size - n, places - more) / comb(size, places) if more <= places else 0.0
+                for n, size, places in split_groups
+            ]
             relevant[split] = np.minimum(more, inside[split])
             out += weight * value(whole)
         return out
-
-
-def _chance(more: int, inside: int, relevant: int, size: int) -> float:
-    """Of exactly ``more`` relevant documents in the first ``inside`` places of a group of ``size``, in random order."""
-    return (
-        comb(relevant, more) * comb(size - relevant, inside - more) / comb(size, inside)
-        if more <= inside
-        else 0.0
-    )
 
 
 def wrong_pairs(groups: Groups, *, last: bool = False) -> FloatArray:

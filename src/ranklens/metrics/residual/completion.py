@@ -58,33 +58,24 @@ class Completion:
 
 def completions(judged: Judged) -> Iterator[Completion]:
     """All queries in order, some at a time."""
-    levels = _levels(judged)
+    # 0 and all grades that an assessor gave; 1 if there is no other.
+    grades = judged.ideal.grade
+    levels = np.unique(np.append(grades[grades > 0] if (grades > 0).any() else 1.0, 0.0))
     ends = np.cumsum(judged.retrieved)
     first = 0
     while first < len(judged):
         before = ends[first - 1] if first else 0
         last = max(first + 1, int(np.searchsorted(ends, before + _ROWS, side="right")))
-        yield _completion(_some_queries(judged, first, last), levels)
+        some = replace(
+            judged,
+            queries=judged.queries[first:last],
+            hits=judged.hits.of_queries(first, last),
+            ideal=judged.ideal.of_queries(first, last),
+            retrieved=judged.retrieved[first:last],
+            _cache={},
+        )
+        yield _completion(some, levels)
         first = last
-
-
-def _levels(judged: Judged) -> FloatArray:
-    """0 and all grades that somebody gave; 1 if there is no other."""
-    levels = np.array(sorted({0.0, *judged.ideal.grade[judged.ideal.grade > 0].tolist()}))
-    return levels if len(levels) > 1 else np.array([0.0, 1.0])
-
-
-def _some_queries(judged: Judged, first: int, last: int) -> Judged:
-    if last - first == len(judged):
-        return judged
-    return replace(
-        judged,
-        queries=judged.queries[first:last],
-        hits=judged.hits.of_queries(first, last),
-        ideal=judged.ideal.of_queries(first, last),
-        retrieved=judged.retrieved[first:last],
-        _cache={},
-    )
 
 
 def _completion(judged: Judged, levels: FloatArray) -> Completion:
