@@ -71,9 +71,8 @@ def from_ir_datasets(dataset: object) -> Topics:
     for row in dataset.qrels_iter():
         qrels.setdefault(str(row.query_id), {})[str(row.doc_id)] = row.relevance
     queries = dataset.queries_iter() if isinstance(dataset, HasQueries) else ()
-    return Topics(qrels, {str(query.query_id): _text(query) for query in queries})
-
-
-def _text(query: Query) -> str:
-    """Queries have a text, or a title as TREC's topics do."""
-    return str(follow(query, "text") or follow(query, "title") or query.default_text())
+    texts = {  # queries have a text, or a title as TREC's topics do
+        str(query.query_id): str(follow(query, "text") or follow(query, "title") or query.default_text())
+        for query in queries
+    }
+    return Topics(qrels, texts)

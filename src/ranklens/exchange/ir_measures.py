@@ -22,7 +22,7 @@ _OF_NDEVAL = (
     "ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall",
 )  # fmt: skip
 _OF_CWL = ("RBP", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ")
-# How the tools that ir_measures asks break ties, where not as trec_eval does.
+# How the tools that ir_measures asks break ties, unless as trec_eval does; RR with a cutoff is MS MARCO's.
 _TIES: dict[str, Ties] = {
     **dict.fromkeys(("Compat", "Judged", *_OF_NDEVAL), "ascending"),
     **dict.fromkeys(("Accuracy", *_OF_CWL), "input"),
@@ -63,46 +63,39 @@ def provider(policy: Policy | None = None) -> Provider:
 
         def iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
             """Values by query; a query without a value has the measure's default, except in Accuracy, which leaves it out."""
-            values = [*self._iter_calc(run)]
-            yield from values
-            evaluated = {(value.measure, value.query_id) for value in values}
+            ranked = ir_measures.util.RunConverter(run).as_dict_of_dict()
+            judged = {query: docs for query, docs in ranked.items() if query in self._qrels}
+            evaluated = set()
+            for measure in self._asked if judged else ():
+                for query, value in self._values(measure, judged):
+                    evaluated.add((measure, query))
+                    yield ir_measures.Metric(query_id=query, measure=measure, value=value)
             for measure in self._asked:
                 for query in sorted(self.qrel_qids) if measure.NAME != "Accuracy" else ():
                     if (measure, query) not in evaluated:
                         yield ir_measures.Metric(query_id=query, measure=measure, value=measure.DEFAULT)
 
-        def _iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
-            ranked = ir_measures.util.RunConverter(run).as_dict_of_dict()
-            judged = {query: docs for query, docs in ranked.items() if query in self._qrels}
-            for measure in self._asked if judged else ():
-                for query, value in self._values(measure, judged):
-                    yield ir_measures.Metric(query_id=query, measure=measure, value=value)
-
-        def _gold(
-            self, measure: TheirMeasure, queries: Iterable[str]
-        ) -> dict[str, dict[str, int]] | Judgments:
-            """The judgments as the tool sees them."""
-            if measure.NAME in _OF_NDEVAL:  # only subtopics with a relevant document count
-                rel = measure["rel"]
-                return Judgments(
-                    subtopics={
-                        query: {
-                            topic: {doc: int(grade >= rel) for doc, grade in docs.items()}
-                            for topic, docs in self._topics[query].items()
-                        }
-                        for query in queries
-                    }
-                )
-            if measure.NAME == "Judged":  # negative grades count
-                return {query: dict.fromkeys(self._qrels[query], 0) for query in queries}
-            return {query: self._qrels[query] for query in queries}
-
         def _values(
             self, measure: TheirMeasure, run: Mapping[str, Mapping[str, float]]
         ) -> Iterator[tuple[str, float]]:
-            gold, ours = self._gold(measure, run), translated(measure)
+            gold: dict[str, dict[str, int]] | Judgments = {query: self._qrels[query] for query in run}
+            if measure.NAME in _OF_NDEVAL:  # only subtopics with a relevant document count
+                rel = measure["rel"]
+                subtopics = {
+                    query: {
+                        topic: {doc: int(grade >= rel) for doc, grade in docs.items()}
+                        for topic, docs in self._topics[query].items()
+                    }
+                    for query in run
+                }
+                gold = Judgments(subtopics=subtopics)
+            elif measure.NAME == "Judged":  # negative grades count
+                gold = {query: dict.fromkeys(self._qrels[query], 0) for query in run}
+            ours = translated(measure)
             options = {"judged_only": True} if measure.params.get("judged_only") else {}
-            chosen = make_policy(policy or Policy(ties=_ties(measure)), options)
+            is_ms_marco = measure.NAME == "RR" and "cutoff" in measure.params
+            ties = "ascending" if is_ms_marco else _TIES.get(str(measure.NAME), "descending")
+            chosen = make_policy(policy or Policy(ties=ties), options)
             scores = evaluate(gold, run, ours, chosen)
             values = next(iter(scores.values.values())).tolist()
             is_exponential = measure.params.get("dcg") == "exp-log2" and "cutoff" in measure.params
@@ -161,10 +154,3 @@ def translated(measure: TheirMeasure) -> Measure:
     name = _NAMES.get(name, name)
     inside = ", ".join(f"{key}={value}" for key, value in params.items())
     return parse(f"{name}{f'({inside})' if inside else ''}{'' if cutoff is None else f'@{cutoff}'}")
-
-
-def _ties(measure: TheirMeasure) -> Ties:
-    """How the tool that ir_measures asks breaks ties; for RR with a cutoff it is MS MARCO's."""
-    if measure.NAME == "RR" and "cutoff" in measure.params:
-        return "ascending"
-    return _TIES.get(str(measure.NAME), "descending")

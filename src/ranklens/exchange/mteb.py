@@ -20,14 +20,8 @@ _MEASURES = {word: name for name, word in _WORDS.items()}
 # "mrr" is cut at 10 in MTEB's tasks of reranking; "recall" and "precision" are those of other tasks, which pair sentences.
 _WITHOUT_CUTOFF = {"map", "ndcg"}
 _NOT_VALUES = {
-    "hf_subset",
-    "languages",
-    "main_score",
-    "evaluation_time",
-    "mteb_version",
-    "mteb_dataset_name",
-    "dataset_revision",
-}
+    "hf_subset", "languages", "evaluation_time", "mteb_version", "mteb_dataset_name", "dataset_revision",
+}  # fmt: skip
 
 
 def to_mteb(
@@ -100,7 +94,7 @@ def _rows(file: Path, folder: Path) -> Iterator[tuple[str, str, str, str, str, s
             (split, subset, name, float(value))
             for split, subset, entry in _entries(content)
             for name, value in entry.items()
-            if isinstance(value, (int, float)) and name not in _NOT_VALUES - {"main_score"}
+            if isinstance(value, (int, float)) and name not in _NOT_VALUES
         ]
     except OverflowError:
         raise InputError(f"{file.name} contains a number that is too large.", path=str(file)) from None

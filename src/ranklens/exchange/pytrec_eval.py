@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 from operator import index
 from typing import TypeVar
 
@@ -32,7 +32,6 @@ from ranklens.exchange.trec.measures import (
 from ranklens.judging.assembly import assemble
 from ranklens.judging.dicts import NotPlain, are_plain, from_dicts, turn
 from ranklens.judging.gold import GoldDicts, values_of
-from ranklens.judging.judged import Judged
 from ranklens.metrics import Measure
 from ranklens.policy import Policy
 from ranklens.scores import logs_with_floor
@@ -48,7 +47,6 @@ __all__ = [
     "supported_nicknames",
 ]
 
-_AT_ONCE = 512  # queries whose types are looked at together
 supported_measures = {name for name in TREC_MEASURES if name not in (*NEW_IN_10, *NOT_IN_ALL)} | {"runid"}
 supported_nicknames = {name: supported_measures.intersection(members) for name, members in NICKNAMES.items()}
 supported_nicknames |= {name: set(members) for name, members in groups.NICKNAMES.items()}
@@ -99,24 +97,36 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
     ) -> None:
-        self._lines = _lines(measures)
         judged = {query: docs for query, docs in query_relevance.items() if len(docs) > 0}
-        _check_judgments(judged)
+        for query, docs in judged.items():  # refused in pytrec_eval's order and words
+            if not isinstance(query, str):
+                raise TypeError("Expected string as key.")
+            if not isinstance(docs, Mapping):
+                raise TypeError("Expected dictionary as value.")
+            if not all(isinstance(grade, int) for grade in docs.values()):
+                raise TypeError("Expected relevance to be integer.")
+            if not all(isinstance(doc, str) for doc in docs):
+                raise TypeError("Expected mapping of document id to query relevance or matching score.")
         try:
             level = index(relevance_level)
         except TypeError:
             raise TypeError("Expected object_relevance_per_qid dictionary and measures set.") from None
         if level < 1:
             raise TypeError("Argument relevance_level should be positive.")
-        self._level = level
         self._policy = Policy(rel=level, judged_only=judged_docs_only_flag, nan="last")
         self._gold = GoldDicts.of(
             mappings.Repaired({query: dict(docs) for query, docs in judged.items()}), keeps=True
         )
-        # What is calculated of each line, None for those that pytrec_eval lists with the value 0.
-        self._columns = {
-            line if isinstance(line, str) else line.name: self._measure(line) for line in self._lines
-        }
+        # None for what pytrec_eval lists with the value 0.
+        self._columns: dict[str, Measure | None] = {}
+        for line in _lines(measures):
+            if isinstance(line, str) or line.name.startswith("relstring"):
+                self._columns[line if isinstance(line, str) else line.name] = None
+                continue
+            accepted = line.measure.definition.parameters
+            changes: dict[str, object] = {"rel": level} if level != 1 and "rel" in accepted else {}
+            changes |= {"rounding": "trec9"} if "rounding" in accepted else {}
+            self._columns[line.name] = line.measure.replace(**changes)
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """``{query: {measure: value}}`` for the queries that are judged and in the run."""
@@ -145,19 +155,15 @@ class RelevanceEvaluator:
         gold = self._gold if 2 * len(run) >= len(self._gold.place) else self._gold.only(list(run))
         ranked = from_dicts(gold, run, self._policy, in_32_bits=True, only_plain=only_plain)
         judged = assemble(ranked, self._policy)
-        values = [_values(measure, judged) for measure in self._columns.values()]
+        values = []
+        for measure in self._columns.values():
+            column = np.zeros(len(judged)) if measure is None else measure(judged)
+            is_geometric = measure is not None and measure.definition.aggregate == "geometric"
+            values.append((logs_with_floor(column) if is_geometric else column).tolist())
         rows = _row_maker(tuple(self._columns))(*values) if values else [{} for _ in range(len(judged))]
         if not whole and (len(run) < len(judged) or list(run) != gold.queries):
             rows = [*map(rows.__getitem__, map(gold.place.__getitem__, run))]
         return dict(zip(run, rows, strict=True))
-
-    def _measure(self, line: Printed | str) -> Measure | None:
-        if isinstance(line, str) or line.name.startswith("relstring"):
-            return None
-        measure = line.measure
-        if self._level != 1 and "rel" in measure.definition.parameters:
-            measure = measure.replace(rel=self._level)
-        return measure.replace(rounding="trec9") if "rounding" in measure.definition.parameters else measure
 
 
 @lru_cache(maxsize=64)
@@ -172,15 +178,6 @@ def _row_maker(names: tuple[str, ...]) -> Callable[..., list[dict[str, float]]]:
     code = f"lambda *columns: [{{{row}}} for {', '.join(values)}, in zip(*columns, strict=True)]"
     maker: Callable[..., list[dict[str, float]]] = eval(code)  # noqa: S307 - of names that trec_eval has
     return maker
-
-
-def _values(measure: Measure | None, judged: Judged) -> list[float]:
-    if measure is None:
-        return [0.0] * len(judged)
-    values = measure(judged)
-    is_geometric = measure.definition.aggregate == "geometric"
-    numbers: list[float] = (logs_with_floor(values) if is_geometric else values).tolist()
-    return numbers
 
 
 def _parse(
@@ -204,9 +201,16 @@ def _parse(
 def _lines(measures: Iterable[str]) -> list[Printed | str]:
     """What to calculate, in trec_eval's order."""
     parameters: dict[str, set[str]] = {}
+    number = r"\d+(?:\.\d+)?"
+    pattern = rf"({'|'.join(map(re.escape, supported_measures))})[._]({number}(?:,{number})*)"
     for measure in chain.from_iterable(supported_nicknames.get(m, {m}) for m in measures):
-        name, cutoffs = (measure, "") if measure in supported_measures else _take_apart(measure)
-        parameters.setdefault(name, set()).update(cutoffs.split(",") if cutoffs else ())
+        match = re.match(pattern, measure)  # P_5,10 or P.5,10
+        if measure in supported_measures:
+            parameters.setdefault(measure, set())
+        elif match:
+            parameters.setdefault(match[1], set()).update(match[2].split(","))
+        else:
+            raise ValueError(f"unsupported measure {measure}")
     lines: list[Printed | str] = ["runid"] if "runid" in parameters else []
     for name, trec_measure in TREC_MEASURES.items():
         if name in parameters:
@@ -215,31 +219,10 @@ def _lines(measures: Iterable[str]) -> list[Printed | str]:
     return lines
 
 
-def _take_apart(measure: str) -> tuple[str, str]:
-    """``P_5,10`` or ``P.5,10`` → ``("P", "5,10")``."""
-    for name in supported_measures:
-        match = re.match(re.escape(name) + r"[._](\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*)", measure)
-        if match:
-            return name, match[1]
-    raise ValueError(f"unsupported measure {measure}")
-
-
-def _check_judgments(judgments: Mapping[str, object]) -> None:
-    """Refuse what pytrec_eval refuses, in its order and words."""
-    for query, docs in judgments.items():
-        if not isinstance(query, str):
-            raise TypeError("Expected string as key.")
-        if not isinstance(docs, Mapping):
-            raise TypeError("Expected dictionary as value.")
-        if not all(isinstance(grade, int) for grade in docs.values()):
-            raise TypeError("Expected relevance to be integer.")
-        if not all(isinstance(doc, str) for doc in docs):
-            raise TypeError("Expected mapping of document id to query relevance or matching score.")
-
-
 def _check_scores(scores: Mapping[str, object]) -> None:
     """Refuse what pytrec_eval refuses."""
-    if {*map(type, scores)} == {str} and _are_plain(scores.values()):
+    tables = [table for table in scores.values() if type(table) is dict]
+    if {*map(type, scores)} == {str} and len(tables) == len(scores) and are_plain(tables, values_of(tables)):
         return
     for query, docs in scores.items():
         if not isinstance(query, str) or not isinstance(docs, Mapping):
@@ -247,13 +230,3 @@ def _check_scores(scores: Mapping[str, object]) -> None:
         all_text = all(isinstance(doc, str) for doc in docs)
         if not all_text or not all(isinstance(score, (int, float)) for score in docs.values()):
             raise TypeError("Unable to extract query/object scores.")
-
-
-def _are_plain(tables: Iterable[object]) -> bool:
-    """Whether all are dicts of texts and plain numbers, many queries at once."""
-    rest = iter(tables)
-    while some := [*islice(rest, _AT_ONCE)]:
-        dicts = [table for table in some if type(table) is dict]
-        if len(dicts) < len(some) or not are_plain(dicts, values_of(dicts)):
-            return False
-    return True

@@ -14,12 +14,7 @@ from ranklens.data.files import trec
 from ranklens.errors import Given, InputError, InPython, MeasureError, Option, RankLensError, nearest
 from ranklens.exchange.trec import groups
 from ranklens.exchange.trec.evaluation import NothingInCommonError, Options, evaluate_files
-from ranklens.exchange.trec.measures import (
-    GROUP_MEASURES,
-    NICKNAMES,
-    TREC_MEASURES,
-    requested,
-)
+from ranklens.exchange.trec.measures import GROUP_MEASURES, NICKNAMES, TREC_MEASURES, requested
 from ranklens.process import guarded, program, warnings_in_one_line
 from ranklens.words import visible
 
@@ -84,11 +79,11 @@ def run(arguments: Sequence[str]) -> int:
         return 2 if isinstance(error, InputError) else 1
     try:
         with warnings_in_one_line(_NAME):
-            printed = evaluate_files(files[0], files[1], options)
-            _write(printed)
+            _write(evaluate_files(files[0], files[1], options))
     except RankLensError as error:
         sys.stderr.write(f"{_NAME}: {visible(_without_policies(error))}\n")
-        return _status(error)
+        # As trec_eval ends.
+        return 7 if isinstance(error, NothingInCommonError) else 1 if isinstance(error, MeasureError) else 2
     return 0
 
 
@@ -105,15 +100,8 @@ def _without_policies(error: RankLensError) -> str:
             return part.command
         return str(part) if isinstance(part, Given) else _POLICY
 
-    told = re.sub(f",? or choose {_POLICY}( or {_POLICY})*", "", error.spelled(marked))
-    return re.sub(f" ?[^.]*{_POLICY}[^.]*\\.", "", told)
-
-
-def _status(error: RankLensError) -> int:
-    """As trec_eval ends: 1 for a measure that does not exist, 7 where no query is in both files, 2 for any other input."""
-    if isinstance(error, NothingInCommonError):
-        return 7
-    return 1 if isinstance(error, MeasureError) else 2
+    message = re.sub(f",? or choose {_POLICY}( or {_POLICY})*", "", error.spelled(marked))
+    return re.sub(f" ?[^.]*{_POLICY}[^.]*\\.", "", message)
 
 
 def _write(printed: Iterator[str]) -> None:
@@ -149,9 +137,17 @@ def _options(flags: Sequence[tuple[str, str]]) -> tuple[Options, int | None]:
         elif flag != "-o":
             _set(options, flag, value)
     if help_wanted:
-        sys.stdout.write(USAGE + _describe(options.measures))
-        return options, 0
-    return options, None
+        known = [*TREC_MEASURES, *GROUP_MEASURES, *groups.PREFERENCES]
+        wanted = requested(options.measures, {**NICKNAMES, **groups.NICKNAMES}, known)
+        texts = {
+            name: measure.printed()[0].measure.definition.description
+            for name, measure in {**TREC_MEASURES, **GROUP_MEASURES}.items()
+        }
+        texts.update(groups.PREFERENCES)
+        sys.stdout.write(
+            USAGE + "".join(f"\n{name}\n    {texts[name]}\n" for name in known if name in wanted)
+        )
+    return options, 0 if help_wanted else None
 
 
 def _set(options: Options, flag: str, value: str) -> None:
@@ -177,23 +173,6 @@ def _whole(flag: str, value: str) -> int:
     if not value.strip().isdecimal():
         raise getopt.GetoptError(f"{flag} {value}: expected a whole number from 0")
     return int(value)
-
-
-def _describe(requests: Sequence[str]) -> str:
-    """What the measures are."""
-    nicknames = {**NICKNAMES, **groups.NICKNAMES}
-    ours = {**TREC_MEASURES, **GROUP_MEASURES}
-    known = [*ours, *groups.PREFERENCES]
-    wanted = requested(requests, nicknames, known)
-    described = []
-    for name in known:
-        if name in groups.PREFERENCES:
-            text_ = groups.PREFERENCES[name]
-        else:
-            text_ = ours[name].printed()[0].measure.definition.description
-        if name in wanted:
-            described.append(f"\n{name}\n    {text_}\n")
-    return "".join(described)
 
 
 if __name__ == "__main__":

@@ -34,10 +34,7 @@ from ranklens.words import in_one_line
 if TYPE_CHECKING:
     import polars as pl
 
-
 _DEFAULTS = {"prefs": "prefs", "qrels_prefs": "prefs", "qrels_jg": "qrels_jg"}
-
-
 _PHANTOM = "ceci_nest_pas_un_docno"  # what trec_eval 10 retrieves for a query that the run lacks
 
 
@@ -106,31 +103,42 @@ class _Printout:
 
 
 def _by_grades(qrels: Source, run: Source, options: Options) -> _Printout:
+    """The measures over grades."""
+    import polars as pl
+
     runid, wanted = chosen(options.measures or ["official"], options.version)
-    gold = _grades(qrels, options)
+    fields = {"query": False, "doc": False, "grade": True}
+    gold = trec.read_fields(qrels, trec.TREC_QRELS, fields, options.manner)
+    grade = pl.col("grade")  # 1.7 is 1, as in C
+    gold = gold.with_columns(pl.when(grade < 0).then(grade.ceil()).otherwise(grade.floor()))
+    if options.query is not None:
+        gold = gold.filter(pl.col("query") == options.query)
     judged, missing = _judge(gold, run, options)
     if options.debug:
-        _trace(judged)
+        hits = zip(judged.hits.query.tolist(), judged.hits.rank, judged.hits.grade, strict=True)
+        places: dict[int, list[str]] = {}
+        for i, rank, grade in hits:
+            places.setdefault(i, []).append(f"{rank}:{grade:g}")
+        for i, (query, retrieved) in enumerate(zip(judged.queries, judged.retrieved, strict=True)):
+            shown = f"{retrieved} retrieved; rank:grade {' '.join(places.get(i, []))}"
+            sys.stderr.write(f"query {in_one_line(query)}: {shown}\n")
     order = sorted(range(len(judged)), key=lambda i: judged.queries[i].encode())
-    totals = _Totals(gold, options, len(missing), len(judged))
+    # With -c all judged queries count, also those that the run lacks.
+    count = gold["query"].n_unique() if options.complete else len(judged)
+    totals: dict[str, Callable[[Sequence[float]], float]] = {"num_q": lambda _: count}
+    if options.complete:  # all documents above grade 0, whatever -l says
+        totals["num_rel"] = lambda _: int((gold["grade"] >= 1).sum())
+    geometric = partial(
+        geometric_mean, missing=len(missing) if options.complete and options.version == 9 else 0
+    )
     columns = []
     for line in wanted:
         values = _values(judged, line, missing, options)
+        is_geometric = line.measure.definition.aggregate == "geometric"
+        total = totals.get(line.name, geometric if is_geometric else added if line.whole else None)
         in_order = [values[i] for i in order]
-        columns.append(Column(line.name, in_order, line.whole, line.by_query, line.summary, totals.of(line)))
-    return _Printout([judged.queries[i] for i in order], columns, totals.count, runid)
-
-
-def _grades(qrels: Source, options: Options) -> pl.DataFrame:
-    """The judgments, with whole numbers for grades as trec_eval reads them: 1.7 is 1."""
-    import polars as pl
-
-    gold = trec.read_fields(
-        qrels, trec.TREC_QRELS, {"query": False, "doc": False, "grade": True}, options.manner
-    )
-    grade = pl.col("grade")
-    gold = gold.with_columns(pl.when(grade < 0).then(grade.ceil()).otherwise(grade.floor()))
-    return gold if options.query is None else gold.filter(pl.col("query") == options.query)
+        columns.append(Column(line.name, in_order, line.whole, line.by_query, line.summary, total))
+    return _Printout([judged.queries[i] for i in order], columns, count, runid)
 
 
 def _judge(gold: pl.DataFrame, run: Source, options: Options) -> tuple[Judged, set[str]]:
@@ -189,33 +197,6 @@ def _stream(run: Source, options: Options) -> TableStream:
     )
 
 
-@dataclass(frozen=True)
-class _Totals:
-    """How the values of a line are summed up over queries."""
-
-    gold: pl.DataFrame
-    options: Options
-    missing: int
-    evaluated: int
-
-    @property
-    def count(self) -> int:
-        """With ``-c`` all judged queries count, also those that the run lacks."""
-        return self.gold["query"].n_unique() if self.options.complete else self.evaluated
-
-    def of(self, line: Printed) -> Callable[[Sequence[float]], float] | None:
-        complete = self.options.complete
-        if line.name == "num_q":
-            return lambda _: self.count
-        if line.name == "num_rel" and complete:  # all documents above grade 0, whatever -l says
-            return lambda _: int((self.gold["grade"] >= 1).sum())
-        if line.measure.definition.aggregate == "geometric":
-            return partial(
-                geometric_mean, missing=self.missing if complete and self.options.version == 9 else 0
-            )
-        return added if line.whole else None
-
-
 def _by_groups(qrels: Source, run: Source, options: Options) -> _Printout:
     """The measures over judgment groups and preferences."""
     known = [*(GROUP_MEASURES if options.format == "qrels_jg" else groups.PREFERENCES)]
@@ -225,38 +206,33 @@ def _by_groups(qrels: Source, run: Source, options: Options) -> _Printout:
     if options.query is not None:
         judgments = [j for j in judgments if j.query == options.query]
     queries = {j.query for j in judgments}
-    rankings = _rankings(run, queries, options)
+    # {query: {document: score}} for judged queries, down to -M.
+    rows = _looked_at(_rows(run, queries, options), options, ascending=options.format != "qrels_jg")
+    rankings: dict[str, dict[str, float]] = {query: {} for query in rows["query"].unique()}
+    for query, doc, score in rows.iter_rows():
+        rankings[query][doc] = score
+    if options.complete and options.version == 10:
+        rankings |= {query: {_PHANTOM: 1.0} for query in queries.difference(rankings)}
     names = [name for name in known if name in wanted]
     if options.format == "qrels_jg":
         lines = [line for name in names for line in printed_lines(GROUP_MEASURES[name], wanted[name])]
-        found = groups.average_over_groups(judgments, rankings, options.policy, lines)
+        by_query = groups.average_over_groups(judgments, rankings, options.policy, lines)
         names = [line.name for line in lines]
     else:
         if options.version == 9:
             judgments = [j._replace(level=float(np.float32(j.level))) for j in judgments]
-        found = groups.preferences(judgments, rankings)
-    order = sorted(found, key=str.encode)
+        by_query = groups.preferences(judgments, rankings)
+    order = sorted(by_query, key=str.encode)
     count = len(queries) if options.complete else len(order)
     columns = []
     for name in names:
         whole = name.startswith("prefs_num_")
-        values = [found[query][name] for query in order]
+        values = [by_query[query][name] for query in order]
         columns.append(Column(name, values, whole, total=added if whole else None))
     if "num_q" in wanted:
         counted = Column("num_q", [1.0] * len(order), True, by_query=False, total=lambda _: count)
         columns.insert(0, counted)
     return _Printout(order, columns, count, "runid" in wanted)
-
-
-def _rankings(run: Source, judged: set[str], options: Options) -> dict[str, dict[str, float]]:
-    """``{query: {document: score}}`` for judged queries, down to ``-M``."""
-    rows = _rows(run, judged, options)
-    found: dict[str, dict[str, float]] = {query: {} for query in rows["query"].unique()}
-    for query, doc, score in _looked_at(rows, options, ascending=options.format != "qrels_jg").iter_rows():
-        found[query][doc] = score
-    if options.complete and options.version == 10:
-        found |= {query: {_PHANTOM: 1.0} for query in judged.difference(found)}
-    return found
 
 
 def _values(judged: Judged, line: Printed, missing: set[str], options: Options) -> list[float | str]:
@@ -270,29 +246,14 @@ def _values(judged: Judged, line: Printed, missing: set[str], options: Options) 
         measure = with_any(measure, docs=options.documents)
     values: list[float | str] = list(measure(judged))
     if (options.judged_only or options.depth == 0) and (line.level is not None or measure.name == "AP11"):
+        # Where -J leaves nothing retrieved, trec_eval divides 0 by 0 at recall levels that need no document.
         lowest = min(parameters(measure)["levels"] or (0.0,)) if line.level is None else line.level
-        _divide_by_nothing(values, judged, lowest, options)
+        needed = np.floor(lowest * judged.total(options.level) + (0.9 if options.version == 9 else 0.5))
+        for i in np.flatnonzero((judged.retrieved == 0) & (needed == 0)).tolist():
+            values[i] = -np.nan
     # trec_eval 10 takes these back for queries that the run lacks, by name: "utility" but not "utility_2,-1,0,0".
     if line.name in ("num_ret", "utility", "relstring", "rbp_resid") or line.name.startswith("unj"):
         for i, query in enumerate(judged.queries):
             if query in missing:
                 values[i] = "" if line.name == "relstring" else 0.0
     return values
-
-
-def _divide_by_nothing(values: list[float | str], judged: Judged, level: float, options: Options) -> None:
-    """Where ``-J`` leaves nothing retrieved, trec_eval divides 0 by 0 at recall levels that need no document."""
-    needed = np.floor(level * judged.total(options.level) + (0.9 if options.version == 9 else 0.5))
-    for i in np.flatnonzero((judged.retrieved == 0) & (needed == 0)).tolist():
-        values[i] = -np.nan
-
-
-def _trace(judged: Judged) -> None:
-    """The ranks of the judged documents, on standard error, so that the results stay unchanged."""
-    found: list[list[str]] = [[] for _ in judged.queries]
-    for query, rank, grade in zip(judged.hits.query, judged.hits.rank, judged.hits.grade, strict=True):
-        found[query].append(f"{rank}:{grade:g}")
-    for query, retrieved, places in zip(judged.queries, judged.retrieved, found, strict=True):
-        sys.stderr.write(
-            f"query {in_one_line(query)}: {retrieved} retrieved; rank:grade {' '.join(places)}\n"
-        )

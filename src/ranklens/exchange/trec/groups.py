@@ -65,11 +65,11 @@ def read_judgments(source: Source, format: str, manner: trec.Manner = trec.USUAL
     """All lines, sorted by query, group and subgroup."""
     names = _COLUMNS[format]
     rows = trec.read_fields(source, names, {name: name == "level" for name in names}, manner)
-    found = [
+    lines = [
         Judgment(r["query"], r["group"], r.get("subgroup", ""), r["doc"], r["level"])
         for r in rows.iter_rows(named=True)
     ]
-    return sorted(found, key=lambda j: (j.query.encode(), j.group.encode(), j.subgroup.encode()))
+    return sorted(lines, key=lambda j: (j.query.encode(), j.group.encode(), j.subgroup.encode()))
 
 
 def average_over_groups(
@@ -105,11 +105,39 @@ def preferences(
     judgments: list[Judgment], run: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
     """``{query: {measure: value}}`` for the queries that are in the run."""
-    found = {}
-    for query, members in groupby(judgments, key=lambda j: j.query):
-        if query in run:
-            found[query] = _scores(list(members), run[query])
-    return found
+    by_query = groupby(judgments, key=lambda j: j.query)
+    return {query: _scores(list(members), run[query]) for query, members in by_query if query in run}
+
+
+class _Counts(NamedTuple):
+    """Preferences fulfilled and possible: with both documents retrieved, with one of them; and with none."""
+
+    kept_both: float
+    both: float
+    kept_one: float
+    one: float
+    none: float
+
+
+def _counts(kept: npt.NDArray[np.number], possible: Matrix, retrieved: int) -> _Counts:
+    """Sums over the parts of two tables of documents by rank, of which the first ``retrieved`` were retrieved."""
+    r = retrieved
+    parts = (
+        kept[:r, :r],
+        possible[:r, :r],
+        kept[:r, r:],
+        np.append(possible[:r, r:], possible[r:, :r]),
+        possible[r:, r:],
+    )
+    return _Counts(*(part.sum().item() for part in parts))
+
+
+# Preferences that a ranking keeps, of how many: of all, of those between retrieved documents, of those with one retrieved.
+_KEPT: Mapping[str, Callable[[_Counts], tuple[float, float]]] = {
+    "": lambda c: (c.kept_both + c.kept_one, c.both + c.one + c.none),
+    "_ret": lambda c: (c.kept_both, c.both),
+    "_imp": lambda c: (c.kept_both + c.kept_one, c.both + c.one),
+}
 
 
 @dataclass(frozen=True)
@@ -124,28 +152,61 @@ class _Group:
     retrieved: int
     subgroups: int
 
+    @classmethod
+    def of(cls, judgments: list[Judgment], place: Mapping[str, int], retrieved: int) -> _Group:
+        n = len(place)
+        prefers, level = np.zeros((n, n), np.int64), np.full(n, np.nan)
+        subgroups = [list(members) for _, members in groupby(judgments, key=lambda j: j.subgroup)]
+        for members in subgroups:
+            here = np.array([place[j.doc] for j in members])
+            levels = np.array([j.level for j in members])
+            before = level[here]
+            wrong = np.flatnonzero(((before > 0) & (levels == 0)) | ((before == 0) & (levels > 0)))
+            if len(wrong):
+                j = members[int(wrong[0])]
+                raise InputError(
+                    f"Query {j.query!r}: document {j.doc!r} is both relevant and not relevant for group {j.group!r}."
+                )
+            level[here] = levels
+            prefers[np.ix_(here, here)] |= levels[:, None] > levels[None, :]
+        more = prefers
+        while len(subgroups) > 1:  # what follows from two preferences is a preference too
+            prefers, more = more, (more | (more @ more > 0)).astype(np.int64)
+            if (more == prefers).all():
+                break
+        if (prefers & prefers.T).any():
+            raise InputError(
+                f"Query {judgments[0].query!r}: the preferences of group {judgments[0].group!r} contradict each other."
+            )
+        return cls(prefers, level, retrieved, len(subgroups))
+
     def counts(self, keep: npt.NDArray[np.bool_] | None = None) -> _Counts:
-        a, r = self.prefers, self.retrieved
-        if keep is not None:
-            a = a * np.outer(keep, keep)
-        both, upper = a[:r, :r], np.triu(a[:r, :r])
-        return _Counts(
-            int(upper.sum()),
-            int(both.sum()),
-            int(a[:r, r:].sum()),
-            int(a[:r, r:].sum() + a[r:, :r].sum()),
-            int(a[r:, r:].sum()),
-        )
+        prefers = self.prefers if keep is None else self.prefers * np.outer(keep, keep)
+        return _counts(np.triu(prefers), prefers, self.retrieved)
 
-
-class _Counts(NamedTuple):
-    """Preferences fulfilled and possible: with both documents retrieved, with one of them; and with none."""
-
-    kept_both: int
-    both: int
-    kept_one: int
-    one: int
-    none: int
+    def with_equal_irrelevant(self, suffix: str) -> float:
+        """The share of preferences kept, with as many irrelevant documents as relevant ones (trec_eval's Rnonrel)."""
+        r = self.retrieved if suffix else len(self.level)
+        irrelevant = self.level == 0 if self.subgroups > 1 else self.level <= 0
+        count, relevant = int(irrelevant[:r].sum()), int((self.level[:r] > 0).sum())
+        retrieved, everywhere = int((self.level[: self.retrieved] > 0).sum()), int((self.level > 0).sum())
+        if relevant >= count:
+            extra = relevant - count
+            kept, possible = _KEPT[suffix](self.counts())
+            return _ratio(kept + retrieved * extra, possible + everywhere * extra, np.nan)
+        if self.subgroups > 1:
+            keep = np.ones(len(self.level), dtype=bool)
+            keep[np.flatnonzero(irrelevant)[everywhere:]] = False
+            return _ratio(*_KEPT[suffix](self.counts(keep)), np.nan)
+        # As trec_eval counts: preferences above the lowest level, then each document against the first of that level.
+        limit, lowest = self.retrieved, np.nanmin(self.level)
+        members, last = np.flatnonzero(~np.isnan(self.level)), np.flatnonzero(self.level == lowest)[:relevant]
+        if suffix:
+            members, last = members[members < limit], last[last < limit]
+        upper = members[self.level[members] > lowest]
+        pairs = [(i, j) for i in upper for j in upper if self.level[i] > self.level[j]]
+        pairs += [(i, j) for i in members for j in last]
+        return _ratio(sum(1 for i, j in pairs if i < j and i < limit), len(pairs), np.nan)
 
 
 def _scores(judgments: list[Judgment], ranking: Mapping[str, float]) -> dict[str, float]:
@@ -154,129 +215,28 @@ def _scores(judgments: list[Judgment], ranking: Mapping[str, float]) -> dict[str
     docs = {j.doc for j in judgments}
     ranked = [doc for doc in order if doc in docs]
     place = {doc: i for i, doc in enumerate([*ranked, *sorted(docs.difference(ranked), key=str.encode)])}
-    groups = [_group(list(m), place, len(ranked)) for _, m in groupby(judgments, key=lambda j: j.group)]
+    groups = [_Group.of(list(m), place, len(ranked)) for _, m in groupby(judgments, key=lambda j: j.group)]
     counts = [group.counts() for group in groups]
     total = _Counts(*(sum(column) for column in zip(*counts, strict=True)))
-    pairs = _pairs(sum((group.prefers for group in groups), np.zeros_like(groups[0].prefers)), len(ranked))
+    # Over pairs with any preference: the share of the groups whose preference the ranking keeps.
+    preferring = sum((group.prefers for group in groups), np.zeros_like(groups[0].prefers))
+    either = np.triu(preferring + preferring.T, 1)
+    kept = np.triu(preferring, 1) / np.maximum(either, 1)
+    pairs = _counts(kept, (either > 0).astype(np.int64), len(ranked))
     values: dict[str, float] = {
         "prefs_num_prefs_poss": total.both + total.one + total.none,
         "prefs_num_prefs_ful": total.kept_both + total.kept_one,
         "prefs_num_prefs_ful_ret": total.kept_both,
-        "prefs_pair": _ratio(pairs[0] + pairs[2], pairs[1] + pairs[3] + pairs[4]),
-        "prefs_pair_ret": _ratio(pairs[0], pairs[1]),
-        "prefs_pair_imp": _ratio(pairs[0] + pairs[2], pairs[1] + pairs[3]),
     }
-    for suffix, ratio in _KEPT.items():
-        values[f"prefs_simp{suffix}"] = ratio(total)
-        values[f"prefs_avgjg{suffix}"] = sum(ratio(c) for c in counts) / len(groups)
-    for suffix, only_retrieved in (("", False), ("_ret", True)):
-        equal = [_equal_irrelevant(g, only_retrieved) for g in groups]
-        mean = sum(equal) / len(groups)
-        values[f"prefs_avgjg_Rnonrel{suffix}"] = mean if mean > 0 else 0.0  # also where it is not a number
+    for suffix, share in _KEPT.items():
+        values[f"prefs_simp{suffix}"] = _ratio(*share(total))
+        values[f"prefs_pair{suffix}"] = _ratio(*share(pairs))
+        values[f"prefs_avgjg{suffix}"] = sum(_ratio(*share(c)) for c in counts) / len(groups)
+    for suffix in ("", "_ret"):
+        mean = sum(group.with_equal_irrelevant(suffix) for group in groups) / len(groups)
+        values[f"prefs_avgjg_Rnonrel{suffix}"] = mean if mean > 0 else 0.0  # also if it is NaN
     return values
 
 
-# The share of preferences that a ranking keeps: of all, of those between retrieved documents, of those with one retrieved.
-_KEPT: Mapping[str, Callable[[_Counts], float]] = {
-    "": lambda c: _ratio(c.kept_both + c.kept_one, c.both + c.one + c.none),
-    "_ret": lambda c: _ratio(c.kept_both, c.both),
-    "_imp": lambda c: _ratio(c.kept_both + c.kept_one, c.both + c.one),
-}
-
-
-def _group(judgments: list[Judgment], place: Mapping[str, int], retrieved: int) -> _Group:
-    n = len(place)
-    prefers, level = np.zeros((n, n), np.int64), np.full(n, np.nan)
-    subgroups = [list(members) for _, members in groupby(judgments, key=lambda j: j.subgroup)]
-    for members in subgroups:
-        here = np.array([place[j.doc] for j in members])
-        levels = np.array([j.level for j in members])
-        _refuse_contradicting(members, level[here], levels)
-        level[here] = levels
-        prefers[np.ix_(here, here)] |= levels[:, None] > levels[None, :]
-    if len(subgroups) > 1:
-        prefers = _transitive(prefers)
-    if (prefers & prefers.T).any():
-        raise InputError(
-            f"Query {judgments[0].query!r}: the preferences of group {judgments[0].group!r} contradict each other."
-        )
-    return _Group(prefers, level, retrieved, len(subgroups))
-
-
-def _refuse_contradicting(
-    judgments: list[Judgment], before: npt.NDArray[np.float64], now: npt.NDArray[np.float64]
-) -> None:
-    """A document is relevant to a group or it is not."""
-    wrong = np.flatnonzero(((before > 0) & (now == 0)) | ((before == 0) & (now > 0)))
-    if len(wrong):
-        j = judgments[int(wrong[0])]
-        raise InputError(
-            f"Query {j.query!r}: document {j.doc!r} is both relevant and not relevant for group {j.group!r}."
-        )
-
-
-def _transitive(prefers: Matrix) -> Matrix:
-    """What follows from two preferences is a preference too."""
-    while True:
-        more = prefers | (prefers @ prefers > 0)
-        if (more == prefers).all():
-            return prefers
-        prefers = more.astype(np.int64)
-
-
-def _pairs(counts: Matrix, retrieved: int) -> tuple[float, int, float, int, int]:
-    """Over pairs with any preference: the sum of the shares that the ranking keeps, and how many pairs there are."""
-    kept, either = np.triu(counts, 1).astype(np.float64), np.triu(counts + counts.T, 1)
-    share = np.divide(kept, either, out=np.zeros_like(kept), where=either > 0)
-    r, seen = retrieved, either > 0
-    return (
-        float(share[:r, :r].sum()),
-        int(seen[:r, :r].sum()),
-        float(share[:r, r:].sum()),
-        int(seen[:r, r:].sum()),
-        int(seen[r:, r:].sum()),
-    )
-
-
-def _equal_irrelevant(group: _Group, only_retrieved: bool) -> float:
-    """The share of preferences kept, with as many irrelevant documents as relevant ones (trec_eval's Rnonrel)."""
-    r = group.retrieved if only_retrieved else len(group.level)
-    irrelevant = group.level == 0 if group.subgroups > 1 else group.level <= 0
-    count, relevant = int(irrelevant[:r].sum()), int((group.level[:r] > 0).sum())
-    found, everywhere = int((group.level[: group.retrieved] > 0).sum()), int((group.level > 0).sum())
-    if relevant >= count:
-        extra = relevant - count
-        kept, possible = _kept_and_possible(group.counts(), only_retrieved)
-        return _divide(kept + found * extra, possible + everywhere * extra)
-    if group.subgroups > 1:
-        keep = np.ones(len(group.level), dtype=bool)
-        keep[np.flatnonzero(irrelevant)[everywhere:]] = False
-        return _divide(*_kept_and_possible(group.counts(keep), only_retrieved))
-    return _divide(*_recount(group, relevant, only_retrieved))
-
-
-def _kept_and_possible(counts: _Counts, only_retrieved: bool) -> tuple[int, int]:
-    if only_retrieved:
-        return counts.kept_both, counts.both
-    return counts.kept_both + counts.kept_one, counts.both + counts.one + counts.none
-
-
-def _recount(group: _Group, relevant: int, only_retrieved: bool) -> tuple[int, int]:
-    """As trec_eval counts: preferences above the lowest level, then each document against the first of that level."""
-    limit, lowest = group.retrieved, np.nanmin(group.level)
-    members, last = np.flatnonzero(~np.isnan(group.level)), np.flatnonzero(group.level == lowest)[:relevant]
-    if only_retrieved:
-        members, last = members[members < limit], last[last < limit]
-    upper = members[group.level[members] > lowest]
-    pairs = [(i, j) for i in upper for j in upper if group.level[i] > group.level[j]]
-    pairs += [(i, j) for i in members for j in last]
-    kept = sum(1 for i, j in pairs if i < j and i < limit)
-    return kept, len(pairs)
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
-
-
-def _divide(part: int, whole: int) -> float:
-    return part / whole if whole else float("nan")
+def _ratio(part: float, whole: float, otherwise: float = 0.0) -> float:
+    return part / whole if whole else otherwise

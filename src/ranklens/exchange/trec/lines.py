@@ -60,16 +60,7 @@ def lines(
     """The output of trec_eval; ``count`` queries are averaged over."""
     z = "" if zscores is None else "Z"
     if zscores is not None:
-        columns = [
-            replace(
-                column,
-                values=[
-                    _zscore(zscores.get((query, column.name)), value)
-                    for query, value in zip(queries, column.values, strict=True)
-                ],
-            )
-            for column in columns
-        ]
+        columns = [replace(column, values=_standardised(column, queries, zscores)) for column in columns]
     if by_query:
         for i, query in enumerate(queries):
             for column in columns:
@@ -88,13 +79,11 @@ def lines(
 def _line(z: str, column: Column, query: str, value: float | str) -> str:
     if isinstance(value, str):  # relstring, which has no z-score
         return f"{column.name:<22}\t{query}\t'{value}'\n"
-    return f"{z}{column.name:<22}\t{query}\t{_shown(value, column.whole and not z)}\n"
-
-
-def _shown(value: float, whole: bool) -> str:
     if math.isnan(value):
-        return f"{'nan' if math.copysign(1, value) > 0 else '-nan':>6}"
-    return f"{value:.0f}" if whole else f"{value:6.4f}"
+        shown = f"{'nan' if math.copysign(1, value) > 0 else '-nan':>6}"
+    else:
+        shown = f"{value:.0f}" if column.whole and not z else f"{value:6.4f}"
+    return f"{z}{column.name:<22}\t{query}\t{shown}\n"
 
 
 def read_zscores(path: str) -> ZScores:
@@ -105,12 +94,15 @@ def read_zscores(path: str) -> ZScores:
     return {(query, name): (mean, deviation) for query, name, mean, deviation in rows}
 
 
-def _zscore(reference: tuple[float, float] | None, value: float | str) -> float | str:
-    if isinstance(value, str):
-        return value
-    if reference is None:
-        return _MISSING_ZSCORE
-    mean, deviation = reference
-    if deviation:
-        return (float(value) - mean) / deviation
-    return 0.0 if value == mean else _MISSING_ZSCORE
+def _standardised(column: Column, queries: Sequence[str], zscores: ZScores) -> list[float | str]:
+    """The values as z-scores; texts stay."""
+    scores: list[float | str] = []
+    for query, value in zip(queries, column.values, strict=True):
+        mean, deviation = zscores.get((query, column.name), (math.nan, 0.0))
+        if isinstance(value, str):
+            scores.append(value)
+        elif deviation:
+            scores.append((float(value) - mean) / deviation)
+        else:
+            scores.append(0.0 if value == mean else _MISSING_ZSCORE)
+    return scores

@@ -60,10 +60,10 @@ def whole_number(text: str) -> int:
     >>> whole_number("23.4")
     23
     """
-    found = re.match(r"\s*([-+]?\d+)", text)
-    if not found:
+    match = re.match(r"\s*([-+]?\d+)", text)
+    if not match:
         raise ValueError(f"{text!r} is not a whole number")
-    return int(found[1])
+    return int(match[1])
 
 
 def _one(self: TrecMeasure, _: Sequence[str] | None) -> list[Printed]:
@@ -106,10 +106,10 @@ def _refuse_repeated(self: TrecMeasure, values: Sequence[float]) -> None:
 
 
 def _with(self: TrecMeasure, parameters: Sequence[str] | None, **fixed: object) -> list[Printed]:
+    """One line; what is None keeps its default."""
     name = f"{self.name}_{','.join(parameters)}" if parameters else self.name
-    return [
-        Printed(name, parse(self.understood).replace(**fixed), by_query=self.by_query, summary=self.summary)
-    ]
+    measure = parse(self.understood).replace(**{key: one for key, one in fixed.items() if one is not None})
+    return [Printed(name, measure, by_query=self.by_query, summary=self.summary)]
 
 
 def _pairs(self: TrecMeasure, parameters: Sequence[str] | None, example: str) -> dict[str, str]:
@@ -122,8 +122,7 @@ def _pairs(self: TrecMeasure, parameters: Sequence[str] | None, example: str) ->
 
 
 def _gains(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    pairs = _pairs(self, parameters, "1=3,2=9")
-    return _with(self, parameters, **({"gains": pairs} if pairs else {}))
+    return _with(self, parameters, gains=_pairs(self, parameters, "1=3,2=9") or None)
 
 
 def _utility(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
@@ -131,18 +130,6 @@ def _utility(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printe
     if len(values) != 4:
         raise MeasureError(f"utility takes four coefficients, not {','.join(values)}.")
     return _with(self, parameters, **dict(zip("abcd", values, strict=True)))
-
-
-def _relstring(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    return _with(self, parameters, **({"k": whole_number(parameters[0])} if parameters else {}))
-
-
-def _set_f(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    return _with(self, parameters, **({"beta": parameters[0]} if parameters else {}))
-
-
-def _average_of_levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    return _with(self, parameters, **({"levels": parameters} if parameters else {}))
 
 
 def _persistence(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
@@ -167,13 +154,17 @@ TREC_MEASURES: Mapping[str, TrecMeasure] = {
         TrecMeasure("recip_rank", _one),
         TrecMeasure("iprec_at_recall", _levels, LEVELS),
         TrecMeasure("P", _cutoffs, CUTOFFS),
-        TrecMeasure("relstring", _relstring, summary=False),
+        TrecMeasure(
+            "relstring",
+            lambda self, given: _with(self, given, k=whole_number(given[0]) if given else None),
+            summary=False,
+        ),
         TrecMeasure("recall", _cutoffs, CUTOFFS),
         TrecMeasure("infAP", _one),
         TrecMeasure("gm_bpref", _one, by_query=False),
         TrecMeasure("Rprec_mult", _levels, MULTIPLES),
         TrecMeasure("utility", _utility, ("1", "-1", "0", "0")),
-        TrecMeasure("11pt_avg", _average_of_levels),
+        TrecMeasure("11pt_avg", lambda self, given: _with(self, given, levels=given)),
         TrecMeasure("binG", _one),
         TrecMeasure("G", _gains),
         TrecMeasure("dcg", _gains),
@@ -189,7 +180,7 @@ TREC_MEASURES: Mapping[str, TrecMeasure] = {
         TrecMeasure("set_relative_P", _one),
         TrecMeasure("set_recall", _one),
         TrecMeasure("set_map", _one),
-        TrecMeasure("set_F", _set_f),
+        TrecMeasure("set_F", lambda self, given: _with(self, given, beta=given[0] if given else None)),
         TrecMeasure("num_nonrel_judged_ret", _one, whole=True),
         TrecMeasure("yaap", _one),
         TrecMeasure("rbp", _persistence),
@@ -227,22 +218,22 @@ def requested(
 
     Where a measure is asked for more than once, its first parameters hold; a nickname takes none.
     """
-    found: dict[str, Sequence[str] | None] = {}
+    wanted: dict[str, Sequence[str] | None] = {}
     for request in requests:
-        name, dot, given = request.partition(".")
-        if dot and not given:
+        name, dot, parameters = request.partition(".")
+        if dot and not parameters:
             raise MeasureError(f"{request!r}: the parameters after the dot are missing.")
         if name in nicknames:
-            found |= {member: None for member in nicknames[name] if member not in found}
+            wanted |= {member: None for member in nicknames[name] if member not in wanted}
         elif name != "runid" and name not in known:
             hint = (
                 closest(name, [*nicknames, *known])
                 + f"-h -m {next(iter(nicknames))} describes what there is."
             )
             raise MeasureError(f"There is no measure {name!r} for these judgments: {hint}")
-        elif found.get(name) is None:
-            found[name] = given.split(",") if dot else None
-    return found
+        elif wanted.get(name) is None:
+            wanted[name] = parameters.split(",") if dot else None
+    return wanted
 
 
 def chosen(requests: Sequence[str], version: int = 10) -> tuple[bool, list[Printed]]:
