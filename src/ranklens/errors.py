@@ -38,7 +38,7 @@ class Option:
     ('ties="ascending" or "input"', 'depth')
     """
 
-    def __init__(self, name: str, *values: Any) -> None:
+    def __init__(self, name: str, *values: object) -> None:
         self.name, self.values = name, values
 
     def __str__(self) -> str:
@@ -84,8 +84,8 @@ class Message(Exception):  # noqa: N818  warnings are exceptions too
         *parts: str | Option | InPython,
         path: str | None = None,
         line: int | None = None,
-        query: Any = None,
-        document: Any = None,
+        query: object = None,
+        document: object = None,
     ) -> None:
         self.parts = parts
         super().__init__(str(self))
@@ -188,41 +188,52 @@ _heard: ContextVar[list[RankLensWarning] | None] = ContextVar("heard", default=N
 
 @contextmanager
 def hearing() -> Iterator[list[RankLensWarning]]:
-    """Keep the warnings of this block, to be told later; unlike ``warnings.catch_warnings``, in each thread for itself.
+    """Keep the warnings of this block for later; unlike ``warnings.catch_warnings``, in each thread for itself.
 
     >>> with hearing() as heard:
     ...     warn("It is empty.")
     >>> [str(one) for one in heard]
     ['It is empty.']
     """
-    kept: list[RankLensWarning] = []
-    token = _heard.set(kept)
+    heard: list[RankLensWarning] = []
+    token = _heard.set(heard)
     try:
-        yield kept
+        yield heard
     finally:
         _heard.reset(token)
 
 
 def warn(message: str | RankLensWarning) -> None:
     """A :class:`RankLensWarning` that points at the line of the caller's code, however deep it is raised."""
+    warning = RankLensWarning(message) if isinstance(message, str) else message
     listener = _heard.get()
     if listener is not None:
-        listener.append(RankLensWarning(message) if isinstance(message, str) else message)
+        listener.append(warning)
         return
     depth, frame = 1, sys._getframe()  # noqa: SLF001
     while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "ranklens":
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
-    told = RankLensWarning(message) if isinstance(message, str) else message
-    log(str(told), "WARNING", path=told.path, line=told.line, query=told.query, document=told.document)
-    warnings.warn(told, stacklevel=depth)
-    if frame is not None:
-        _forget_texts(frame.f_globals.get("__warningregistry__", {}))
+    log(
+        str(warning),
+        "WARNING",
+        path=warning.path,
+        line=warning.line,
+        query=warning.query,
+        document=warning.document,
+    )
+    warnings.warn(warning, stacklevel=depth)
+    # Python keeps every text that it has shown, to show it once. In a service, whose texts name ever new queries, that would never end.
+    shown = {} if frame is None else frame.f_globals.get("__warningregistry__", {})
+    if len(shown) > _TEXTS:
+        for key in list(shown):
+            if isinstance(key, tuple) and issubclass(key[1], RankLensWarning):
+                shown.pop(key, None)
 
 
 def log(text: str, level: str, **facts: object) -> bool:
     """Whether the logger ``ranklens`` took the line, for services that listen to it; ``facts`` become attributes of the record.
 
-    Without a handler nobody listens, and without ``logging`` in memory there is none, so it is not loaded here.
+    Without a handler there is no listener, and without ``logging`` in memory there is none, so it is not loaded here.
     """
     logging = sys.modules.get("logging")
     if logging is None:
@@ -235,25 +246,17 @@ def log(text: str, level: str, **facts: object) -> bool:
     return True
 
 
-def _forget_texts(shown: dict[Any, Any]) -> None:
-    """Python keeps every text that it has shown, to show it once; in a service, whose texts name ever new queries, that would never end."""
-    if len(shown) > _TEXTS:
-        for key in list(shown):
-            if isinstance(key, tuple) and issubclass(key[1], RankLensWarning):
-                shown.pop(key, None)
-
-
 def about(name: str, warning: Warning | str) -> RankLensWarning:
     """A warning that was caught, with the name of what it is about before it."""
-    found = warning if isinstance(warning, RankLensWarning) else RankLensWarning(str(warning))
-    found.prefix(f"{name}: ")
-    return found
+    named = warning if isinstance(warning, RankLensWarning) else RankLensWarning(str(warning))
+    named.prefix(f"{name}: ")
+    return named
 
 
 def about_each(heard: Mapping[str, Sequence[Warning | str]]) -> list[RankLensWarning]:
     """Warnings that were caught, by the name of what each is about; what several share is said once.
 
-    >>> [str(told) for told in about_each({"a": ["No id fits."], "b": ["No id fits.", "It is empty."]})]
+    >>> [str(one) for one in about_each({"a": ["No id fits."], "b": ["No id fits.", "It is empty."]})]
     ['a and b: No id fits.', 'b: It is empty.']
     """
     names: dict[str, list[str]] = {}
@@ -291,8 +294,8 @@ def closest(given: str, allowed: Iterable[str]) -> str:
     import difflib  # rarely needed, and slow to load
 
     lower = {name.lower(): name for name in allowed}
-    found = difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.6)
-    return f"did you mean {lower[found[0]]!r}? " if found else ""
+    matches = difflib.get_close_matches(given.lower(), lower, n=1, cutoff=0.6)
+    return f"did you mean {lower[matches[0]]!r}? " if matches else ""
 
 
 _LISTED = 12  # names at most

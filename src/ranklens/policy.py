@@ -10,14 +10,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from ranklens.errors import Given, Option, PolicyError, closest, nearest
 from ranklens.options import Description
 from ranklens.words import either
-
-if TYPE_CHECKING:
-    from types import CodeType
 
 Ties = Literal["descending", "ascending", "input", "average"]
 MissingQueries = Literal["zero", "skip", "error"]
@@ -37,11 +34,11 @@ class Question:
     """
 
     about: str
-    answers: Mapping[Any, str]
+    answers: Mapping[object, str]
     number: str = ""  # the answer if the choice is a number, with {} in its place
     option: str = ""  # the help of the option, if it is not made of the above
 
-    def answer(self, choice: Any) -> str:
+    def answer(self, choice: object) -> str:
         """What a choice means, in words."""
         number = f"{choice:g}" if isinstance(choice, float) else str(choice)
         return self.answers[choice] if choice in self.answers else self.number.format(number)
@@ -49,11 +46,11 @@ class Question:
     @property
     def help(self) -> str:
         """The help of the option."""
-        return self.option or f"{self.about}: {either(list(self.answers))}."
+        return self.option or f"{self.about}: {either([str(choice) for choice in self.answers])}."
 
 
 def _asks(
-    about: str, answers: Mapping[Any, str], *, number: str = "", option: str = ""
+    about: str, answers: Mapping[object, str], *, number: str = "", option: str = ""
 ) -> dict[str, Question | Description]:
     question = Question(about, answers, number, option)
     return {"question": question, "description": Description(question.help)}
@@ -156,13 +153,10 @@ class Policy:
             raise PolicyError(
                 Given("depth", self.depth), " is not allowed: it is a whole number from 1, or None for all."
             )
-        best: Any = self.max_grade
+        best: object = self.max_grade
         if best is not None and not (isinstance(best, Real) and 0 < float(best) < float("inf")):
-            raise PolicyError(
-                Given("max_grade", best),
-                " is not allowed: it is a number above 0.",
-            )
-        level: Any = self.rel
+            raise PolicyError(Given("max_grade", best), " is not allowed: it is a number above 0.")
+        level: object = self.rel
         if isinstance(level, bool) or not (isinstance(level, Real) and float(level) > 0):
             raise PolicyError(
                 Given("rel", self.rel), " is not allowed: the lowest relevant grade is a number above 0."
@@ -188,24 +182,20 @@ class Policy:
         ['Documents with the same score are ordered by document id, ascending.', 'Documents with grade 1 or higher are relevant.']
         """
         ties = questions()["ties"].answer(self.ties)
-        said = (
-            f"Values are {ties} of documents with the same score."
-            if self.ties == "average"
-            else f"Documents with the same score are ordered {ties}."
-        )
-        kept = [
-            name
-            for name, is_set in (("judged_only", self.judged_only), ("nan", self.nan == "last"))
-            if is_set
-        ]
-        return [
-            said,
-            *([f"Documents with grade {self.rel:g} or higher are relevant."] if relevance else []),
-            *(f"{questions()[name].about} {questions()[name].answer(getattr(self, name))}." for name in kept),
-            "Rankings are evaluated in full."
-            if self.depth is None
-            else f"Only the first {self.depth:,} documents of each ranking are used.",
-        ]
+        if self.ties == "average":
+            sentences = [f"Values are {ties} of documents with the same score."]
+        else:
+            sentences = [f"Documents with the same score are ordered {ties}."]
+        if relevance:
+            sentences.append(f"Documents with grade {self.rel:g} or higher are relevant.")
+        for name, is_set in (("judged_only", self.judged_only), ("nan", self.nan == "last")):
+            if is_set:
+                asked = questions()[name]
+                sentences.append(f"{asked.about} {asked.answer(getattr(self, name))}.")
+        first = "Rankings are evaluated in full."
+        if self.depth is not None:
+            first = f"Only the first {self.depth:,} documents of each ranking are used."
+        return [*sentences, first]
 
     def decisions(self) -> dict[str, str]:
         """What was decided, question by question.
@@ -237,22 +227,14 @@ def questions() -> dict[str, Question]:
 
 
 _QUESTIONS: dict[str, Question] = {one.name: one.metadata["question"] for one in dataclasses.fields(Policy)}
-
-_NAMED = {
-    name: [choice for choice in asked.answers if isinstance(choice, str)]
-    for name, asked in questions().items()
-}
-_CHOICES = {name: choices for name, choices in _NAMED.items() if choices}
-
-
-def _field_in_words(name: str, question: Question) -> str:
-    choices = [f"{choice!r}: {answer}" for choice, answer in question.answers.items()]
-    numbers = [f"n: {question.number.format('n')}"] if question.number else []
-    return f"    {name}\n        {question.about}. {'; '.join([*choices, *numbers])}.\n"
-
-
-if Policy.__doc__:  # python -OO drops it
-    Policy.__doc__ += "\n" + "".join(_field_in_words(*one) for one in questions().items())
+_CHOICES: dict[str, list[str]] = {}  # of the policies whose answers have names
+for _name, _question in _QUESTIONS.items():
+    if _named := [choice for choice in _question.answers if isinstance(choice, str)]:
+        _CHOICES[_name] = _named
+    if Policy.__doc__:  # python -OO drops it
+        _answers = [f"{choice!r}: {answer}" for choice, answer in _question.answers.items()]
+        _answers += [f"n: {_question.number.format('n')}"] if _question.number else []
+        Policy.__doc__ += f"\n    {_name}\n        {_question.about}. {'; '.join(_answers)}.\n"
 
 _DEFAULT = Policy()
 _TAKES_MORE = 0x08  # inspect.CO_VARKEYWORDS, of code with ``**options``
@@ -273,15 +255,13 @@ def make_policy(policy: Policy | None, options: Mapping[str, Any], arguments: It
     if not options:
         return policy or _DEFAULT
     for name in options:
-        if name not in _QUESTIONS:
-            raise _unknown(name, sys._getframe(1).f_code, arguments)  # noqa: SLF001
+        if name in _QUESTIONS:
+            continue
+        caller = sys._getframe(1).f_code  # noqa: SLF001
+        if not caller.co_flags & _TAKES_MORE:
+            raise PolicyError(f"There is no policy {name!r}: {nearest(name, _QUESTIONS)}")
+        # The name may be meant for one of the caller's own arguments.
+        own = caller.co_varnames[: caller.co_argcount + caller.co_kwonlyargcount]
+        hint = closest(name, [*own, *arguments, *_QUESTIONS])
+        raise PolicyError(f"There is no argument {name!r}: {hint}Policies: {', '.join(_QUESTIONS)}.")
     return dataclasses.replace(policy or _DEFAULT, **options)
-
-
-def _unknown(name: str, caller: CodeType, arguments: Iterable[str]) -> PolicyError:
-    """The error for a name that is no policy; where a function takes policies beside its own arguments, it may be meant for one of these."""
-    if not caller.co_flags & _TAKES_MORE:
-        return PolicyError(f"There is no policy {name!r}: {nearest(name, _QUESTIONS)}")
-    own = caller.co_varnames[: caller.co_argcount + caller.co_kwonlyargcount]
-    named = closest(name, [*own, *arguments, *_QUESTIONS])
-    return PolicyError(f"There is no argument {name!r}: {named}Policies: {', '.join(_QUESTIONS)}.")

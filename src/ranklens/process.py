@@ -1,6 +1,6 @@
-"""Manners of a command: messages in one line each, in the words of a command; nothing half-done stays behind.
+"""How every command behaves: one-line messages, exit codes, clean-up.
 
-The exit status of all commands are here: 0 fine, 1 a check failed, 2 wrong usage or data, 3 the system or RankLens itself
+The exit codes of all commands are here: 0 fine, 1 a check failed, 2 wrong usage or data, 3 the system or RankLens itself
 failed, 130 Ctrl-C, 143 a polite kill.
 """
 
@@ -35,7 +35,7 @@ _ISSUES = "https://github.com/ranklens/ranklens/issues"
 
 
 def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> int:
-    """The exit status of a command; whatever goes wrong is told in one line, and no temporary file stays behind.
+    """The exit status of a command; whatever goes wrong is reported in one line, and no temporary file stays behind.
 
     ``hides_panics`` keeps what libraries below Python write to standard error before they fail.
     """
@@ -49,7 +49,7 @@ def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> 
         except (SystemExit, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001  an engine's panic is no Exception
-            status = _told(name, error) if not stopped else 0
+            status = _report(name, error) if not stopped else 0
         finally:
             temporary.remove_all()
         return 128 + stopped[0] if stopped else status
@@ -69,7 +69,7 @@ def program(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> 
     return status
 
 
-def _told(name: str, error: BaseException) -> int:
+def _report(name: str, error: BaseException) -> int:
     """Say what went wrong; the exit status."""
     if isinstance(error, RankLensError):
         return _say(name, in_options(error), WRONG)
@@ -90,8 +90,8 @@ def _told(name: str, error: BaseException) -> int:
         if is_output:  # what could not be written would be tried again at the end, and change the status
             leave_closed_pipe()
         where = "standard output" if is_output else os.fsdecode(error.filename)
-        given = error.errno == errno.ENAMETOOLONG  # no such file can exist, so the name was a mistake
-        return _say(name, f"{brief(where, 300)}: {error.strerror or error}.", WRONG if given else FAILED)
+        is_mistake = error.errno == errno.ENAMETOOLONG  # no such file can exist
+        return _say(name, f"{brief(where, 300)}: {error.strerror or error}.", WRONG if is_mistake else FAILED)
     what = brief(" ".join(f"{type(error).__name__}: {error}".split()), 300)
     return _say(
         name, f"internal error: {what}. Please report it: {_ISSUES} (RANKLENS_DEBUG=1 shows more).", FAILED
@@ -129,22 +129,22 @@ def warnings_in_one_line(name: str) -> Iterator[None]:
 
 
 class CheckFailed(Exception):  # noqa: N818  no error: the results are valid
-    """A command ends with status 1, because of what it found; results are written all the same."""
+    """A command ends with status 1 because a check failed; results are written all the same."""
 
     status = CHECK_FAILED
 
 
 @contextmanager
 def loudness(*, quiet: bool, strict: bool) -> Iterator[None]:
-    """``quiet`` tells neither warnings nor progress; with ``strict``, the command ends with :class:`CheckFailed` if there was a warning."""
+    """``quiet`` shows neither warnings nor progress; with ``strict``, the command ends with :class:`CheckFailed` if there was a warning."""
     heard = 0
-    tell = warnings.showwarning
+    show = warnings.showwarning
 
     def hear(message: Warning | str, *rest: Any, **named: Any) -> None:
         nonlocal heard
         heard += 1
         if not quiet:
-            tell(message, *rest, **named)
+            show(message, *rest, **named)
 
     with warnings.catch_warnings(), quietly(quiet):
         warnings.showwarning = hear
@@ -218,15 +218,15 @@ def _stopping() -> Iterator[list[int]]:
         _leave_after(_PATIENCE, 128 + number)
         raise KeyboardInterrupt
 
-    def unless_stopped(hook: Callable[..., Any]) -> Callable[..., None]:
-        """For what meets the exception in code that it cannot stop: Python's own, or NumPy's, which prints it while it is imported."""
+    def unless_stopped(hook: Callable[..., object]) -> Callable[..., None]:
+        """For code that the exception cannot stop: Python's own, or NumPy's, which prints it while it is imported."""
 
-        def tell(*what: Any) -> None:
+        def report(*error: object) -> None:
             if stopped:
                 leave_at_once(128 + stopped[0])
-            hook(*what)
+            hook(*error)
 
-        return tell
+        return report
 
     usual = {
         signal.SIGINT: (signal.default_int_handler, start.interrupted),
@@ -267,38 +267,25 @@ def _usable_streams() -> Iterator[None]:
     """Standard streams that may be closed, and whose encoding may lack letters, which are escaped then."""
     before = sys.stdout, sys.stderr
     if sys.stdout is None or sys.stderr is None or sys.stdin is None:
-        _take_closed_places()
+        # Else the next file that is opened would be standard output, and be written to.
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(number)
     sys.stdout = cast("TextIO", _Closed("standard output")) if sys.stdout is None else sys.stdout
     sys.stderr = open(os.devnull, "w", encoding="utf-8") if sys.stderr is None else sys.stderr  # noqa: SIM115
-    changed = [(stream, _escape_what_it_lacks(stream)) for stream in (sys.stdout, sys.stderr)]
+    changed = []
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors is not None:
+            with suppress(OSError, ValueError):
+                changed.append((stream, stream.errors))
+                stream.reconfigure(errors=_ESCAPE)
     try:
         yield
     finally:
         for stream, errors in changed:
-            if errors is not None:
-                with suppress(OSError, ValueError):
-                    stream.reconfigure(errors=errors)  # type: ignore[union-attr]
+            with suppress(OSError, ValueError):
+                stream.reconfigure(errors=errors)
         sys.stdout, sys.stderr = before
-
-
-def _take_closed_places() -> None:
-    """Else the next file that is opened would be standard output, and be written to."""
-    while True:
-        number = os.open(os.devnull, os.O_RDWR)
-        if number > 2:
-            os.close(number)
-            return
-
-
-def _escape_what_it_lacks(stream: TextIO) -> str | None:
-    """What the stream did with letters that its encoding lacks; None if that cannot be changed."""
-    errors = getattr(stream, "errors", None)
-    if errors is None or not hasattr(stream, "reconfigure"):
-        return None
-    with suppress(OSError, ValueError):
-        stream.reconfigure(errors=_ESCAPE)
-        return str(errors)
-    return None
 
 
 _ESCAPE = "ranklens.escape"
@@ -316,7 +303,7 @@ codecs.register_error(_ESCAPE, _escaped)
 
 
 class _Closed(io.TextIOBase):
-    """A stream that nobody can write to."""
+    """A stream that refuses all writes."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -325,8 +312,8 @@ class _Closed(io.TextIOBase):
         raise OSError(errno.EBADF, "is closed", self._name)
 
     @property
-    def buffer(self) -> Any:
-        return self.write("")
+    def buffer(self) -> NoReturn:
+        self.write("")
 
 
 # --- engines
@@ -334,45 +321,39 @@ class _Closed(io.TextIOBase):
 
 @contextmanager
 def _panics_hidden(wanted: bool) -> Iterator[None]:
-    """What an engine below Python says of its own failure, before it raises an error, is for nobody to read.
+    """Hide what an engine below Python prints about its own failure before it raises an error.
 
-    Python's own standard error is left alone; the rest is kept, and shown at the end unless it is a panic.
+    Python's own standard error is left alone; the rest is shown at the end unless it is a panic.
     """
     try:
         noise = tempfile.TemporaryFile() if wanted else None  # noqa: SIM115
-    except OSError:  # no room, which is no reason to stop
+    except OSError:  # disk full: continue without it
         noise = None
     if noise is None:
         yield
         return
-    kept = os.dup(2)
+    standard_error = os.dup(2)
     # An engine that cannot get memory aborts, and no handler of ours runs then: this says at least what happened, and where.
     watches = not faulthandler.is_enabled()
     if watches:
-        faulthandler.enable(kept, all_threads=False)
+        faulthandler.enable(standard_error, all_threads=False)
     own = sys.stderr
     os.dup2(noise.fileno(), 2)
-    if _number(own) == 2:
-        sys.stderr = open(  # noqa: SIM115
-            kept, "w", buffering=1, encoding=own.encoding, errors=own.errors, closefd=False
-        )
+    with suppress(OSError, ValueError):  # a stream without a number
+        if own.fileno() == 2:
+            sys.stderr = open(  # noqa: SIM115
+                standard_error, "w", buffering=1, encoding=own.encoding, errors=own.errors, closefd=False
+            )
     try:
         yield
     finally:
         with suppress(OSError, ValueError):
             sys.stderr.flush()
         sys.stderr = own
-        os.dup2(kept, 2)
+        os.dup2(standard_error, 2)
         if watches:
             faulthandler.disable()
-        os.close(kept)
+        os.close(standard_error)
         with noise, suppress(OSError):
             noise.seek(0)
             os.write(2, noise.read().partition(b"\nthread '")[0])
-
-
-def _number(stream: TextIO) -> int | None:
-    try:
-        return stream.fileno()
-    except (OSError, ValueError):
-        return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -149,16 +149,12 @@ class Definition:
     working: Working = GENERAL
     bounds: Rule | Unbounded = UNKNOWN_BOUNDS
     over_rankings: bool = False
+    is_foreign: bool = False  # defined outside this package, so that its values are checked
 
     @property
     def needs(self) -> str | None:
         """What judgments must know besides grades: ``"subtopics"``, for example."""
         return None if self.view is None else self.view.needs
-
-    @cached_property
-    def is_foreign(self) -> bool:
-        """Whether it was defined outside this package, so that its values are checked."""
-        return _is_foreign(self.function)
 
     @property
     def description(self) -> str:
@@ -242,7 +238,9 @@ def measure(
         fixed: dict[str, Mapping[str, object]] = {}
         for alias in aliases:
             fixed.update({alias: {}} if isinstance(alias, str) else alias)
-        if _is_foreign(function):
+        is_ours = str(function.__module__).startswith("ranklens.metrics.formulas.")
+        is_foreign = not is_ours or "<locals>" in function.__qualname__
+        if is_foreign:
             load_further()  # whose names are taken
         _refuse_taken(name, fixed, function)
         if name in _DEFINITIONS:
@@ -263,6 +261,7 @@ def measure(
             *noted(function),
             bounds,
             over_rankings,
+            is_foreign,
         )
         # Canonical names also as they are written: RBP and rbp differ, as they do between tools.
         SPELLINGS.update({name.lower(): (name, {}), name: (name, {})})
@@ -284,12 +283,6 @@ def _refuse_taken(name: str, aliases: Iterable[str], function: Function) -> None
         is_same = before.__module__ == function.__module__ and before.__qualname__ == function.__qualname__
         if owner.name != name or not (owner.is_foreign or is_same):
             raise MeasureError(f"The name {spelling!r} is taken by the measure {owner.name}; choose another.")
-
-
-def _is_foreign(function: Callable[..., object]) -> bool:
-    """Whether a function is none of our formulas, which tests check."""
-    is_ours = str(function.__module__).startswith("ranklens.metrics.formulas.")
-    return not is_ours or "<locals>" in function.__qualname__
 
 
 def unregister(name: str) -> None:

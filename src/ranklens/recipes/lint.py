@@ -59,21 +59,26 @@ def lint(
     """
     data = open_collection(qrels, {"run": run}, qrels_format, run_format)
     ranked = read_run(data.runs["run"], data.qrels, ranks=True)
-    rows = [*_judgments(formats.as_table(data.qrels.judged, "grade")), *_rows(ranked)]
-    reported = {finding.kind for finding in rows}
-    together = _together(data.qrels, _for_judging(ranked))
-    return rows + [finding for finding in together if finding.kind not in reported]
+    gold = formats.as_table(data.qrels.judged, "grade")
+    findings = [*_of_judgments(gold)]
+    if ranked.stream is None:
+        findings += _of_rows([formats.as_table(ranked.rankings, "score")])
+    else:
+        try:
+            findings += [*_of_rows(whole_queries(ranked.stream))]
+        except _Scattered:
+            import polars as pl
 
-
-def _for_judging(ranked: Run) -> Run:
-    """Without ranks, which judging does not know."""
-
-    def plain(table: pl.DataFrame) -> pl.DataFrame:
-        return table.select("query", "doc", "score")
-
+            findings += _of_rows([pl.concat(ranked.stream, how=_PARTS)])
+    without_ranks = ranked  # which judging does not know
     if ranked.stream is not None:
-        return replace(ranked, rankings=ranked.stream.then(plain))
-    return ranked if ranked.table is None else replace(ranked, rankings=plain(ranked.table))
+        plain = ranked.stream.then(lambda table: table.select("query", "doc", "score"))
+        without_ranks = replace(ranked, rankings=plain)
+    elif ranked.table is not None:
+        without_ranks = replace(ranked, rankings=ranked.table.select("query", "doc", "score"))
+    reported = {finding.kind for finding in findings}
+    of_all = _of_all(data.qrels, without_ranks)
+    return findings + [finding for finding in of_all if finding.kind not in reported]
 
 
 def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
@@ -93,7 +98,7 @@ def whole_queries(stream: TableStream) -> Iterator[pl.DataFrame]:
     yield from ([pl.concat(waiting, how=_PARTS)] if waiting else [])
 
 
-def _judgments(gold: pl.DataFrame) -> Iterator[Finding]:
+def _of_judgments(gold: pl.DataFrame) -> Iterator[Finding]:
     rows = _repeated(gold)
     if len(rows):
         judging = counted(len(rows), "row judges a document of its", "rows judge a document of their")
@@ -140,19 +145,8 @@ class _Scattered(Exception):  # noqa: N818  always caught
     """The rows of a query are in several places."""
 
 
-def _rows(ranked: Run) -> list[Finding]:
+def _of_rows(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
     """Findings from single rows, or from the rows of one query."""
-    if ranked.stream is None:
-        return [*_of_tables([formats.as_table(ranked.rankings, "score")])]
-    try:
-        return [*_of_tables(whole_queries(ranked.stream))]
-    except _Scattered:
-        import polars as pl
-
-        return [*_of_tables([pl.concat(ranked.stream, how=_PARTS)])]
-
-
-def _of_tables(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
     import polars as pl
 
     queries_before: set[str] = set()
@@ -166,7 +160,11 @@ def _of_tables(tables: Iterable[pl.DataFrame]) -> Iterator[Finding]:
         nan.add(table.filter(pl.col("score").is_nan()))
         infinite.add(table.filter(pl.col("score").is_infinite()))
         own.add(table.filter(pl.col("query") == pl.col("doc")))
-        contradicted.add(_contradictions(table))
+        if "rank" in table.columns:
+            # The first row of each query whose score is higher than that of a better rank: tools that read ranks see another order.
+            ordered = table.drop_nulls("rank").sort("query", "rank", maintain_order=True)
+            rises = (pl.col("score").diff() > 0).over("query").fill_null(value=False)
+            contradicted.add(ordered.filter(rises).unique("query", keep="first", maintain_order=True))
         coarse.add(_tied_in_32_bits(table))
     if repeated.count:
         message = f"run: {_repeat(repeated.count)} (first: {repeated.first})."
@@ -203,18 +201,7 @@ def _tied_in_32_bits(table: pl.DataFrame) -> pl.DataFrame:
     return finite.filter(ties & follows).unique("query", keep="first", maintain_order=True)
 
 
-def _contradictions(table: pl.DataFrame) -> pl.DataFrame:
-    """The first row of each query whose score is higher than that of a better rank: tools that read ranks see another order."""
-    import polars as pl
-
-    if "rank" not in table.columns:
-        return table[:0]
-    ordered = table.drop_nulls("rank").sort("query", "rank", maintain_order=True)
-    rises = (pl.col("score").diff() > 0).over("query").fill_null(value=False)
-    return ordered.filter(rises).unique("query", keep="first", maintain_order=True)
-
-
-def _together(gold: Qrels, ranked: Run) -> Iterator[Finding]:
+def _of_all(gold: Qrels, ranked: Run) -> Iterator[Finding]:
     with hearing() as heard:  # the checks report the same as other warnings
         judged = judge(gold, ranked, nan="last")
     odd = next((warning for warning in heard if isinstance(warning, MismatchWarning)), None)
@@ -260,10 +247,11 @@ def _together(gold: Qrels, ranked: Run) -> Iterator[Finding]:
 def _holes(judged: Judged) -> Iterator[Finding]:
     """The share of unjudged documents among the first, over the queries that retrieved anything."""
     retrieved = judged.retrieved > 0
-    if not retrieved.any() or not len(judged.hits):
-        if retrieved.any():
-            message = "None of the retrieved documents is judged, so every value is 0. Do the document ids have the same format?"
-            yield Finding("holes", message, "error")
+    if not retrieved.any():
+        return
+    if not len(judged.hits):
+        message = "None of the retrieved documents is judged, so every value is 0. Do the document ids have the same format?"
+        yield Finding("holes", message, "error")
         return
     shares = [(k, 1 - float(np.mean(judged_share(judged, k=k)[retrieved]))) for k in DEPTHS]
     holes = [f"{percent(share)} of the top {k}" for k, share in shares if share > 0]

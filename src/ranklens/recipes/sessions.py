@@ -95,23 +95,22 @@ class Sessions:
 
 
 def _discount(place: IntArray, base: float, kind: Kind) -> FloatArray:
-    found: FloatArray = (
-        1 + np.log(place) / np.log(base) if kind == "jarvelin" else np.log(place + base - 1) / np.log(base)
-    )
-    return found
+    if kind == "jarvelin":
+        return np.asarray(1 + np.log(place) / np.log(base))
+    return np.asarray(np.log(place + base - 1) / np.log(base))
 
 
 def judge_sessions(
-    qrels: Any,
-    run: Any,
+    qrels: object,
+    run: object,
     order: Mapping[Any, Sequence[object]],
     policy: Policy | None = None,
     **options: Unpack[PolicyOptions],
 ) -> Sessions:
     """Judge the queries of sessions; ``order`` is ``{session: [queries in order]}``.
 
-    >>> found = judge_sessions({"q1": {"b": 1}, "q2": {"a": 2, "c": 1}}, {"q1": ["a", "b"], "q2": ["a", "b", "c"]}, {"s": ["q1", "q2"]})
-    >>> round(found.sdcg()["s"], 4), round(found.srbp()["s"], 4), found.by_turn("RR")
+    >>> sessions = judge_sessions({"q1": {"b": 1}, "q2": {"a": 2, "c": 1}}, {"q1": ["a", "b"], "q2": ["a", "b", "c"]}, {"s": ["q1", "q2"]})
+    >>> round(sessions.sdcg()["s"], 4), round(sessions.srbp()["s"], 4), sessions.by_turn("RR")
     (2.0912, 0.2347, {1: 0.5, 2: 1.0})
     """
     chosen = replace(make_policy(policy, options), missing="zero", empty="zero")
@@ -126,5 +125,5 @@ def judge_sessions(
         raise InputError(
             f"Query {outside[0]!r} is judged, but in no session; add it to one.", query=outside[0]
         )
-    found = np.array([place[query] for query in judged.queries], dtype=np.int64).reshape(-1, 2)
-    return Sessions(judged, [str(name) for name in order], found[:, 0], found[:, 1])
+    places = np.array([place[query] for query in judged.queries], dtype=np.int64).reshape(-1, 2)
+    return Sessions(judged, [str(name) for name in order], places[:, 0], places[:, 1])

@@ -204,22 +204,20 @@ def _value(
     return float(measure(_judged([retrieved], [relevant]))[0])
 
 
-def _judged(rankings: Sequence[Any], golds: Sequence[Any]) -> Judged:
+def _judged(rankings: Sequence[object], golds: Sequence[object]) -> Judged:
     names = _ONE if len(rankings) == 1 else [str(number) for number in range(1, len(rankings) + 1)]
-    found = judge_plain(names, golds, rankings)
-    if found is not None:
-        return found
+    judged = judge_plain(names, golds, rankings)
+    if judged is not None:
+        return judged
     return judge(dict(zip(names, golds, strict=True)), dict(zip(names, rankings, strict=True)))
 
 
 _ONE = ["query"]
 
 
-def _are_several(retrieved: _Retrieved, relevant: _Relevant) -> bool:
-    """Whether these are lists of rankings and of gold sets rather than of documents."""
-    if not isinstance(relevant, (list, tuple)) or not relevant or not isinstance(retrieved, (list, tuple)):
-        return False
-    first = relevant[0]
+def _are_several(retrieved: Sequence[object], relevant: Sequence[object]) -> bool:
+    """Whether these are lists of rankings and of gold sets instead of documents."""
+    first = relevant[0] if relevant else None
     if isinstance(first, (Mapping, AbstractSet)):
         return True
     if not isinstance(first, (list, tuple)):

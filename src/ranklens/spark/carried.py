@@ -15,7 +15,7 @@ from ranklens.spark.driver import Here, judge_absent
 from ranklens.spark.facts import Facts
 from ranklens.spark.gold import Packed, TableOrDicts
 from ranklens.spark.placement import Placement, placement, tasks_for
-from ranklens.spark.plan import Plan, by_query_id, only, scores_of, sorted_by_query, told
+from ranklens.spark.plan import Plan, by_query_id, finished, only, scores_of, sorted_by_query
 from ranklens.spark.scores import Kept, SparkScores
 from ranklens.spark.tasks import SPREAD, JudgeAbsent, JudgeRows, Judging
 
@@ -59,7 +59,7 @@ class _Work:
             more, others = judge_absent(JudgeAbsent(self.judging, self.gold, Packed.of(self._absent)))
             values, facts = pl.concat([values, more]), facts + others
         kept = Kept(self.run.sparkSession, self.judging.columns, None, values)
-        return told(self.judging, self._known + facts, kept, self._judged)
+        return finished(self.judging, self._of_unjudged + facts, kept, self._judged)
 
     def on_the_cluster(self) -> SparkScores:
         """Rows stay where they are as far as possible."""
@@ -74,7 +74,9 @@ class _Work:
         handed = rest if in_place and rest["rows"].sum() <= plan.handed else rest.clear()
         parts = []
         if len(long):
-            parts.append(self._counted(long))
+            judgments = by_query_id(self.gold.judgments.some(long["query"])[0])
+            rows = only(run, long["query"].to_list())
+            parts.append(judge_counted(rows, judgments, self.judging, tasks_for(int(long["rows"].sum()))))
             run = only(run, long["query"].to_list(), "left_anti")
         if in_place and len(whole):
             task = self._task(self._expected(whole, handed))
@@ -93,15 +95,10 @@ class _Work:
         if not parts:  # nothing is judged
             parts.append(run.limit(0).mapInArrow(self._task(), self.judging.schema))
         here = Here(self._task(), handed)
-        return scores_of(parts, self.judging, self._known, here=here, judged=self._judged)
+        return scores_of(parts, self.judging, self._of_unjudged, here=here, judged=self._judged)
 
     def _task(self, expected: Packed | None = None) -> JudgeRows:
         return JudgeRows(self.judging, self.gold, expected, self.lists)
-
-    def _counted(self, long: pl.DataFrame) -> DataFrame:
-        judgments = by_query_id(self.gold.judgments.some(long["query"])[0])
-        rows = only(self.run, long["query"].to_list())
-        return judge_counted(rows, judgments, self.judging, tasks_for(int(long["rows"].sum())))
 
     def _expected(self, whole: pl.DataFrame, handed: pl.DataFrame) -> Packed:
         """How many rows each judged query has where it is judged in place, in the order of the judgments."""
@@ -126,7 +123,7 @@ class _Work:
         return pl.DataFrame({"query": names}, schema={"query": pl.String})
 
     @property
-    def _known(self) -> Facts:
+    def _of_unjudged(self) -> Facts:
         first = self.where.first_unjudged
         return Facts(
             Applied(ignored=self.where.unjudged), first={} if first is None else {"unjudged query": first}

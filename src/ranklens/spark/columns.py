@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-_INSIDE = {
-    "run": ("rank", *names.SCORES, "rating"),
-    "qrels": frames.GRADE_NAMES,
-}  # numbers beside an id in an array
+# Numbers next to an id in an array.
+_INSIDE = {"run": ("rank", *names.SCORES, "rating"), "qrels": frames.GRADE_NAMES}
 ROW = "row"  # where a row stood, if that decides ties
 
 
@@ -28,15 +26,16 @@ def run_rows(
     """A run as ``query, doc, score``; a null document stands for an empty list."""
     from pyspark.sql import functions as F  # noqa: N812  as everyone calls it
 
-    found = _lists(given, "run", columns)
-    if found is None:
+    rows = _lists(given, "run", columns)
+    if rows is None:
         query, doc, number = _named(given, "run", columns)
         score = _number(given, number)
-        is_rank = names.plain(number) in names.RANKS or "rank" in _own(columns, number)
-        found = given.select(
+        own = names.Names.of(columns).own if columns else {}
+        is_rank = names.plain(number) in names.RANKS or number in own.get("rank", ())
+        rows = given.select(
             _text(query, "query"), _text(doc, "doc"), (-score if is_rank else score).alias("score")
         )
-    return found.withColumn(ROW, F.monotonically_increasing_id()) if keep_order else found
+    return rows.withColumn(ROW, F.monotonically_increasing_id()) if keep_order else rows
 
 
 _NOT_ON_A_CLUSTER = {
@@ -49,9 +48,9 @@ def gold_rows(given: DataFrame, columns: Mapping[str, str] | None = None) -> Dat
     """Judgments as ``query, doc, grade``, and ``subtopic`` where there are some; a null document stands for an empty list."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    found = _lists(given, "qrels", columns)
-    if found is not None:
-        return found
+    rows = _lists(given, "qrels", columns)
+    if rows is not None:
+        return rows
     further = further_columns(given.columns)
     for kind, meaning in _NOT_ON_A_CLUSTER.items():
         if kind in further:
@@ -84,11 +83,6 @@ def _named(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> li
         return [back.get(name, name) for name in used]
     (frames.qrels_frame if what == "qrels" else frames.run_frame)(empty)
     return frames.columns_used(empty, what)
-
-
-def _own(columns: Mapping[str, str] | None, name: str) -> list[str]:
-    """The roles that the user gave a column."""
-    return [role for role, given in names.Names.of(columns).own.items() if name in given] if columns else []
 
 
 def _empty_like(given: DataFrame) -> pl.DataFrame:
@@ -128,28 +122,6 @@ def _lists(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> Da
     """One row per document, if a column holds all documents of a query as an array; None if none does."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    column = _list_column(given, what, columns)
-    if column is None:
-        return None
-    query = _query_column(given, what, columns)
-    number = "grade" if what == "qrels" else "score"
-    element = given.schema[column].dataType.elementType
-    rows = given.select(_text(query, "query"), F.posexplode_outer(_quoted(column)).alias("place", "one"))
-    if element.typeName() != "struct":
-        _check_ids(element.typeName(), column, what)
-        value = (
-            F.when(F.col("place").isNotNull(), 1.0)
-            if what == "qrels"
-            else -(F.col("place") + 1).cast("double")
-        )
-        return rows.select("query", F.col("one").cast("string").alias("doc"), value.alias(number))
-    doc, beside = _fields(element, column, what)
-    value = F.col(f"one.{_quoted(beside)}").cast("double")
-    value = -value if what == "run" and names.plain(beside) == "rank" else value
-    return rows.select("query", F.col(f"one.{_quoted(doc)}").cast("string").alias("doc"), value.alias(number))
-
-
-def _list_column(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> str | None:
     role = "expected" if what == "qrels" else "retrieved"
     where = names.Names.of(columns)
     arrays = [one.name for one in given.schema.fields if one.dataType.typeName() == "array"]
@@ -158,20 +130,35 @@ def _list_column(given: DataFrame, what: str, columns: Mapping[str, str] | None)
             raise InputError(
                 f"columns: {role} should be {name!r}, which is no array; the columns are {given.columns}."
             )
-    return list_column(arrays, role, where, what)
+    column = list_column(arrays, role, where, what)
+    if column is None:
+        return None
+    query = _query_column(given, what, columns)
+    number = "grade" if what == "qrels" else "score"
+    element = given.schema[column].dataType.elementType
+    rows = given.select(_text(query, "query"), F.posexplode_outer(_quoted(column)).alias("place", "one"))
+    if element.typeName() != "struct":
+        _check_ids(element.typeName(), column, what)
+        is_listed = F.when(F.col("place").isNotNull(), 1.0)
+        value = is_listed if what == "qrels" else -(F.col("place") + 1).cast("double")
+        return rows.select("query", F.col("one").cast("string").alias("doc"), value.alias(number))
+    doc, beside = _fields(element, column, what)
+    value = F.col(f"one.{_quoted(beside)}").cast("double")
+    value = -value if what == "run" and names.plain(beside) == "rank" else value
+    return rows.select("query", F.col(f"one.{_quoted(doc)}").cast("string").alias("doc"), value.alias(number))
 
 
 def _query_column(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> str:
     own = names.Names.of(columns).own.get("query", ())
     # A row is a query here, so that "id" can be nothing else.
-    known = (*names.QUERY_IDS, "query")
+    usual = (*names.QUERY_IDS, "query")
     by_plain = {names.plain(name): name for name in given.columns}
-    found = next((name for name in own if name in given.columns), None)
-    found = found or next((by_plain[name] for name in known if name in by_plain and not own), None)
-    if found is None:
+    query = next((name for name in own if name in given.columns), None)
+    query = query or next((by_plain[name] for name in usual if name in by_plain and not own), None)
+    if query is None:
         raise frames.lacking(what, "query", given.columns)
-    _check_ids(given.schema[found].dataType.typeName(), found, what)
-    return found
+    _check_ids(given.schema[query].dataType.typeName(), query, what)
+    return query
 
 
 def _check_ids(kind: str, name: str, what: str) -> None:

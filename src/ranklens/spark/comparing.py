@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,20 +36,8 @@ if TYPE_CHECKING:
 COLLECTED = 1_000_000  # queries whose values come to the driver, for all that a comparison can tell; more stay on the cluster
 _RESAMPLES = 10_000
 _COLUMNS = (
-    "measure",
-    "a",
-    "b",
-    "n",
-    "difference",
-    "low",
-    "high",
-    "p_value",
-    "adjusted_p",
-    "significant",
-    "wins",
-    "ties",
-    "losses",
-)
+    "measure", "a", "b", "n", "difference", "low", "high", "p_value", "adjusted_p", "significant", "wins", "ties", "losses",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -205,46 +194,28 @@ def compare_large(
         absent = next((measure for measure in measures if str(measure) not in known), None)
         if absent is not None:
             raise MeasureError(f"{absent} was not evaluated for {system}: {nearest(str(absent), known)}")
+    systems, n, baseline = tuple(scores), len(scores), settings.baseline
+    if baseline is not None and baseline not in systems:
+        raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, systems)}")
+    base = None if baseline is None else systems.index(baseline)
+    pairs = [*combinations(range(n), 2)] if base is None else [(base, i) for i in range(n) if i != base]
     quantities = tuple(Quantity.named(measure) for measure in measures)
+    columns = []
+    for i, quantity in enumerate(quantities):
+        moments_of = [one.moments(quantity.name) for one in scores.values()]
+        noise = inputs.NOISE * max(max(abs(one.lowest), abs(one.highest)) for one in moments_of)
+        columns += [Column(f"s{j}_{i}", quantity.is_geometric, quantity.test_bounds, noise) for j in range(n)]
+    each = [(i * n + a, i * n + b) for i in range(len(quantities)) for a, b in pairs]
+    settings = replace(settings, primary=primary_measure(settings, quantities))
     frame = _joined(list(scores.values()), len(measures), missing, [str(m) for m in measures]).persist()
-    asked = replace(settings, primary=primary_measure(settings, quantities))
     try:
-        return _compared(frame, scores, quantities, asked)
+        sums = _Sums(
+            systems, quantities, settings, columns, each, *added_up(frame, AddUp(columns, each)), frame
+        )
+        results, tested = tuple(sums.results()), tuple(sums.pairs())
     finally:
         frame.unpersist()
-
-
-def _compared(
-    frame: DataFrame, scores: Mapping[str, SparkScores], quantities: tuple[Quantity, ...], settings: Settings
-) -> LargeComparison:
-    """``frame`` has the values of all systems by query."""
-    systems = tuple(scores)
-    pairs = _pairs(systems, settings.baseline)
-    columns = [
-        _column(quantity, i, place, scores)
-        for i, quantity in enumerate(quantities)
-        for place in range(len(systems))
-    ]
-    each = [(i * len(systems) + a, i * len(systems) + b) for i in range(len(quantities)) for a, b in pairs]
-    moments, differences = added_up(frame, AddUp(columns, each))
-    found = _Sums(systems, quantities, settings, columns, each, moments, differences, frame)
-    results, tested = tuple(found.results()), tuple(found.pairs())
     return LargeComparison(systems, quantities, settings, results, tested, dict(scores))
-
-
-def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    if baseline is None:
-        return [(a, b) for a in range(len(systems)) for b in range(a + 1, len(systems))]
-    if baseline not in systems:
-        raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, systems)}")
-    base = systems.index(baseline)
-    return [(base, other) for other in range(len(systems)) if other != base]
-
-
-def _column(quantity: Quantity, i: int, place: int, scores: Mapping[str, SparkScores]) -> Column:
-    known = [one.moments(quantity.name) for one in scores.values()]
-    largest = max(max(abs(one.lowest), abs(one.highest)) for one in known)
-    return Column(f"s{place}_{i}", quantity.is_geometric, quantity.test_bounds, inputs.NOISE * largest)
 
 
 def _joined(scores: Sequence[SparkScores], measures: int, missing: str, names: Sequence[str]) -> DataFrame:
@@ -256,16 +227,16 @@ def _joined(scores: Sequence[SparkScores], measures: int, missing: str, names: S
         wanted = [list(map(str, one.measures)).index(name) for name in names]
         columns = (f"m{at} as s{place}_{i}" for i, at in enumerate(wanted))
         parts.append(one.frame.selectExpr("query", *columns).repartition(tasks, "query"))
-    found = reduce(lambda left, right: left.join(right, "query", how), parts)
+    joined = reduce(lambda left, right: left.join(right, "query", how), parts)
     values = [f"s{place}_{i}" for place in range(len(scores)) for i in range(measures)]
     lacking = " or ".join(f"{name} is null" for name in values)
-    if missing == "error" and (absent := found.filter(lacking).limit(1).collect()):
+    if missing == "error" and (absent := joined.filter(lacking).limit(1).collect()):
         raise InputError(
             f"Query {absent[0]['query']!r} is not in all systems. Add it, or choose ",
             Option("missing", "zero", "skip"),
             ".",
         )
-    return found.na.fill(0.0, values)
+    return joined.na.fill(0.0, values)
 
 
 @dataclass(frozen=True)
@@ -282,47 +253,39 @@ class _Sums:
     frame: DataFrame
 
     def results(self) -> list[SystemResult]:
-        found = []
-        for i, quantity in enumerate(self.quantities):
-            for place, system in enumerate(self.systems):
-                one = self.moments[i * len(self.systems) + place]
-                method = "t" if quantity.is_geometric else "auto"
-                around = quantity.interval_back(
-                    one.interval(self.settings.level, quantity.test_bounds, method)
-                )
-                mean = settled(quantity.back(one.mean))
-                found.append(SystemResult(quantity.name, system, None, one.n, mean, around))
-        return found
+        results = []
+        for (quantity, system), one in zip(product(self.quantities, self.systems), self.moments, strict=True):
+            method = "t" if quantity.is_geometric else "auto"
+            around = one.interval(self.settings.level, quantity.test_bounds, method)
+            mean, interval = settled(quantity.back(one.mean)), quantity.interval_back(around)
+            results.append(SystemResult(quantity.name, system, None, one.n, mean, interval))
+        return results
 
     def pairs(self) -> list[PairResult]:
         tests = len(self.each) if self.settings.family == "all" else len(self.each) // len(self.quantities)
-        done = [self._test(at) for at in range(len(self.each))]
+        done = []
+        for first, second in self.each:
+            # With so many queries the t test gives the answer of the randomisation test, the default.
+            is_binary = all(
+                one.at_low + one.at_high == one.n for one in map(self.moments.__getitem__, (first, second))
+            )
+            usual = BINARY_TEST if is_binary else self.settings.procedure.instead
+            done.append(usual if self.settings.is_default else self.settings.test)
         p_values = np.array([self._p(at, test) for at, test in enumerate(done)])
         adjusted = p_values.copy()
         for start in range(0, len(p_values), tests):
-            adjusted[start : start + tests] = adjust(
-                p_values[start : start + tests], method=self.settings.correction
-            )
-        return [
-            self._pair(at, done[at], float(p_values[at]), float(adjusted[at]), tests)
-            for at in range(len(self.each))
-        ]
-
-    def _test(self, at: int) -> str:
-        """With so many queries the t test gives the answer of the randomisation test, which nobody asked for by name."""
-        if not self.settings.is_default:
-            return self.settings.test
-        first, second = (self.moments[place] for place in self.each[at])
-        is_binary = all(one.at_low + one.at_high == one.n for one in (first, second))
-        return BINARY_TEST if is_binary else self.settings.procedure.instead
+            family = slice(start, start + tests)
+            adjusted[family] = adjust(p_values[family], method=self.settings.correction)
+        numbers = zip(done, p_values.tolist(), adjusted.tolist(), strict=True)
+        return [self._pair(at, *tested, tests) for at, tested in enumerate(numbers)]
 
     def _p(self, at: int, test: str) -> float:
-        found, procedure = self.differences[at], SIGNIFICANCE_TESTS[test]
-        moments = found.moments
+        difference, procedure = self.differences[at], SIGNIFICANCE_TESTS[test]
+        moments = difference.moments
         if procedure.p_of_wins is not None:
-            return float(procedure.p_of_wins(np.array([found.wins]), np.array([found.losses]))[0])
+            return float(procedure.p_of_wins(np.array([difference.wins]), np.array([difference.losses]))[0])
         if moments.is_constant:
-            return sign_p(found.wins, found.losses)
+            return sign_p(difference.wins, difference.losses)
         if procedure.p_of_moments is not None:
             mean, deviation = np.asarray(moments.mean), np.asarray(moments.deviation)
             return float(procedure.p_of_moments(mean, deviation, moments.n))
@@ -338,29 +301,23 @@ class _Sums:
 
     def _pair(self, at: int, test: str, p: float, adjusted: float, tests: int) -> PairResult:
         quantity = self.quantities[at // (len(self.each) // len(self.quantities))]
-        (first, second), found, settings = self.each[at], self.differences[at], self.settings
-        ends = Bounds() if quantity.is_geometric else quantity.test_bounds
+        (first, second), change, settings = self.each[at], self.differences[at], self.settings
+        moments, ends = change.moments, Bounds() if quantity.is_geometric else quantity.test_bounds
         effect = effect_of_moments(
-            found.moments, found.wins, found.losses, level=settings.level, bounds=ends, better=quantity.better
+            moments, change.wins, change.losses, level=settings.level, bounds=ends, better=quantity.better
         )
-        deviation = found.moments.deviation
-        detectable = (
-            float(detectable_difference(1.0, found.moments.n, alpha=settings.hardest(tests))) * deviation
-        )
+        of_one = float(detectable_difference(1.0, moments.n, alpha=settings.hardest(tests)))
         means = [settled(quantity.back(self.moments[place].mean)) for place in (first, second)]
         # A test of wins and losses need not speak for the system with the better mean.
-        speaks_for = np.sign(found.wins - found.losses)
-        agrees = not SIGNIFICANCE_TESTS[test].compares or bool(speaks_for == np.sign(found.moments.total))
+        speaks_for = np.sign(change.wins - change.losses)
+        agrees = not SIGNIFICANCE_TESTS[test].compares or bool(speaks_for == np.sign(moments.total))
         family = Family(len(self.systems), tests, 1, len(self.quantities) if settings.family == "all" else 1)
-        names: dict[str, Any] = {
-            "a": self.systems[first % len(self.systems)],
-            "b": self.systems[second % len(self.systems)],
-        }
+        a, b = (self.systems[place % len(self.systems)] for place in (first, second))
         return PairResult(
-            measure=quantity.name, **names, slice=None, n=found.moments.n, mean_a=means[0], mean_b=means[1],
-            difference=found.moments.mean, interval=effect.interval, p_value=p, adjusted_p=adjusted,
+            measure=quantity.name, a=a, b=b, slice=None, n=moments.n, mean_a=means[0], mean_b=means[1],
+            difference=moments.mean, interval=effect.interval, p_value=p, adjusted_p=adjusted,
             significant=adjusted <= settings.alpha and agrees, effect=effect, wins=effect.wins, ties=effect.ties, losses=effect.losses,
-            detectable=detectable, deviation=deviation, terms=HowTested(quantity, settings, family, test),
+            detectable=of_one * moments.deviation, deviation=moments.deviation, terms=HowTested(quantity, settings, family, test),
         )  # fmt: skip
 
 

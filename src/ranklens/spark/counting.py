@@ -6,7 +6,7 @@ the counts are added up, so that no machine ever holds such a query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from ranklens.judging.order import not_a_number, tie_key
 from ranklens.judging.standing import Standings
 from ranklens.spark.collecting import collected
 from ranklens.spark.columns import ROW
-from ranklens.spark.facts import Facts, facts_of
+from ranklens.spark.facts import facts_of
 from ranklens.spark.gold import InDicts, Packed
 
 if TYPE_CHECKING:
@@ -40,22 +40,18 @@ _LOWEST = "-1.7976931348623157E308D"
 
 def judge_counted(run: DataFrame, judgments: InDicts, judging: Judging, tasks: int) -> DataFrame:
     """Values and facts, in the shape of those that tasks give back; ``run`` has the rows of these queries alone."""
+    if isinstance(judgments, Judgments) and judgments.documents is not None:
+        raise InputError(
+            "Properties of documents need whole rankings, and a query of this run has too many rows for one machine; set a cutoff."
+        )
     rows = _Rows.of(run.repartition(tasks, "query", "doc"), judging.policy)
     try:
-        return _judged(run, rows, judgments, judging)
+        if isinstance(judgments, Judgments):
+            standings, details = stand(judgments, judging.policy, rows.rank)
+        else:
+            standings, details = rows.rank(judgments), None
     finally:
         rows.frame.unpersist()
-
-
-def _judged(run: DataFrame, rows: _Rows, judgments: InDicts, judging: Judging) -> DataFrame:
-    if isinstance(judgments, Judgments):
-        if judgments.documents is not None:
-            raise InputError(
-                "Properties of documents need whole rankings, and a query of this run has too many rows for one machine; set a cutoff."
-            )
-        standings, details = stand(judgments, judging.policy, rows.rank)
-    else:
-        standings, details = rows.rank(judgments), None
     # Whether missing queries are an error is decided on the driver, about all queries together.
     missing = "zero" if judging.policy.missing == "error" else judging.policy.missing
     with hearing():
@@ -68,19 +64,10 @@ def _judged(run: DataFrame, rows: _Rows, judgments: InDicts, judging: Judging) -
     facts = facts_of(judged, judging.measures, values, first)
     facts.applied = replace(facts.applied, duplicates=rows.repeated, ignored=0)
     facts.counts["judged queries"] = len(judgments)
-    return _as_frame(run, judged.queries, [values[str(m)].tolist() for m in judging.measures], facts, judging)
-
-
-def _as_frame(
-    run: DataFrame,
-    queries: Sequence[str],
-    columns: Sequence[Sequence[object]],
-    facts: Facts,
-    judging: Judging,
-) -> DataFrame:
-    rows: list[tuple[object, ...]] = [(*row, None) for row in zip(queries, *columns, strict=True)]
-    rows.append((None, *[None] * len(columns), facts.to_json()))
-    return run.sparkSession.createDataFrame(rows, judging.schema)
+    columns = [values[str(measure)].tolist() for measure in judging.measures]
+    table: list[tuple[object, ...]] = [(*row, None) for row in zip(judged.queries, *columns, strict=True)]
+    table.append((None, *[None] * len(columns), facts.to_json()))
+    return run.sparkSession.createDataFrame(table, judging.schema)
 
 
 @dataclass(frozen=True)
@@ -160,18 +147,18 @@ def _checked(frame: DataFrame, policy: Policy) -> tuple[int, mappings.Place | No
     """How many documents are repeated, and the first of them; rows that cannot be ranked are refused."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    found = frame.agg(
+    odd = frame.agg(
         F.sum(F.col("n") - 1).alias("repeated"),
         F.min(F.when(F.col("n") > 1, F.struct("query", "doc"))).alias("first"),
         F.min(F.when(F.col("score") == float("-inf"), F.struct("query", "doc"))).alias("nan"),
         F.sum(F.col("doc").isNull().cast("int")).alias("nameless"),
     ).collect()[0]
-    if found["nameless"]:
+    if odd["nameless"]:
         raise InputError("run: the doc is missing.")
-    if found["nan"] is not None and policy.nan == "error":
-        raise not_a_number("run", "score", found["nan"]["query"], found["nan"]["doc"], float("nan"))
-    first = None if found["first"] is None else mappings.Place(found["first"]["doc"], found["first"]["query"])
-    return int(found["repeated"] or 0), first
+    if odd["nan"] is not None and policy.nan == "error":
+        raise not_a_number("run", "score", odd["nan"]["query"], odd["nan"]["doc"], float("nan"))
+    first = None if odd["first"] is None else mappings.Place(odd["first"]["doc"], odd["first"]["query"])
+    return int(odd["repeated"] or 0), first
 
 
 _HIT = f"query string, doc string, score double, {ROW} long, grade double"
@@ -190,11 +177,9 @@ class _OnlyJudged:
         kinds = [pa.string(), pa.string(), pa.float64(), pa.int64(), pa.float64()]
         for batch in batches:
             rows = pl.DataFrame(pl.from_arrow(batch)).select("query", "doc", "score", ROW)
-            found = rows.join(self.gold.table, on=["query", "doc"], how="inner")
-            arrays = [
-                pa.array(found[name].to_list(), kind) for name, kind in zip(found.columns, kinds, strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, names=found.columns)
+            judged = rows.join(self.gold.table, on=["query", "doc"], how="inner")
+            arrays = [pa.array(one.to_list(), kind) for one, kind in zip(judged, kinds, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, names=judged.columns)
 
 
 @dataclass(frozen=True)
@@ -214,13 +199,12 @@ class _Count:
             for name, part in hits.partition_by("query", as_dict=True).items()
         }
         for batch in batches:
-            for (name,), rows in (
-                pl.DataFrame(pl.from_arrow(batch)).partition_by("query", as_dict=True).items()
-            ):
+            parts = pl.DataFrame(pl.from_arrow(batch)).partition_by("query", as_dict=True)
+            for (name,), rows in parts.items():
                 if str(name) in by_query:
                     by_query[str(name)].count(rows)
-        for found in by_query.values():
-            arrays = [pa.array(numbers, pa.int64()) for numbers in found.totals()]
+        for one in by_query.values():
+            arrays = [pa.array(numbers, pa.int64()) for numbers in one.totals()]
             yield pa.RecordBatch.from_arrays(arrays, names=["hit", "above", "same", "before"])
 
 

@@ -24,23 +24,21 @@ class Here:
 
     def judge(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, Facts]:
         """Values by query, and facts."""
-        ordered = self._by_query(rows)
+        import polars as pl
+
+        # Rows of a query next to each other: only those of spread queries are sorted, unless rows came in another order this time.
+        spread = rows["query"].is_in(self.queries.filter(~pl.col("together"))["query"].implode())
+        order = [ROW] if ROW in rows.columns else []
+        ordered = pl.concat([rows.filter(~spread), rows.filter(spread).sort("query", *order)])
         runs = ordered["query"].rle().struct.unnest()
+        if runs["value"].n_unique() < len(runs):
+            ordered = ordered.sort("query", *order, maintain_order=True)
+            runs = ordered["query"].rle().struct.unnest()
         counted = runs.join(
             self.queries, left_on="value", right_on="query", how="left", maintain_order="left"
         )
         check_counts(runs, counted["rows"].fill_null(0).to_numpy())
-        return _told(self.task.judging, self.task(ordered.to_arrow().to_batches()))
-
-    def _by_query(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows of the same query next to each other; few are sorted, since most are already, unless they came in another order this time."""
-        import polars as pl
-
-        spread = rows["query"].is_in(self.queries.filter(~pl.col("together"))["query"].implode())
-        order = [ROW] if ROW in rows.columns else []
-        found = pl.concat([rows.filter(~spread), rows.filter(spread).sort("query", *order)])
-        runs = found["query"].rle().struct.field("value")
-        return found if runs.n_unique() == len(runs) else found.sort("query", *order, maintain_order=True)
+        return _read_back(self.task.judging, self.task(ordered.to_arrow().to_batches()))
 
 
 def judge_absent(task: JudgeAbsent) -> tuple[pl.DataFrame, Facts]:
@@ -48,13 +46,13 @@ def judge_absent(task: JudgeAbsent) -> tuple[pl.DataFrame, Facts]:
     import pyarrow as pa
 
     numbers = pa.array(range(len(task.absent.table)), pa.int64())
-    return _told(task.judging, task([pa.RecordBatch.from_arrays([numbers], names=["id"])]))
+    return _read_back(task.judging, task([pa.RecordBatch.from_arrays([numbers], names=["id"])]))
 
 
-def _told(judging: Judging, batches: Iterable[pa.RecordBatch]) -> tuple[pl.DataFrame, Facts]:
+def _read_back(judging: Judging, batches: Iterable[pa.RecordBatch]) -> tuple[pl.DataFrame, Facts]:
     import polars as pl
     import pyarrow as pa
 
-    found = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([judging.nothing(), *batches])))
-    facts = sum_of(map(Facts.from_json, found["facts"].drop_nulls()))
-    return found.filter(pl.col("query").is_not_null()).drop("facts"), facts
+    table = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([judging.nothing(), *batches])))
+    facts = sum_of(map(Facts.from_json, table["facts"].drop_nulls()))
+    return table.filter(pl.col("query").is_not_null()).drop("facts"), facts

@@ -10,7 +10,7 @@ from ranklens.data.readers import frames
 from ranklens.data.readers.judgment_tables import of_table
 from ranklens.data.readers.judgments import Judgments
 from ranklens.data.readers.names import Names
-from ranklens.errors import InputError, MissingExtraError, hearing
+from ranklens.errors import InputError, hearing
 from ranklens.judging.assembly import judge
 from ranklens.judging.inputs import index_of
 from ranklens.judging.judged import Applied
@@ -46,7 +46,9 @@ def evaluate(
     plan: Plan | None = None,
 ) -> SparkScores:
     """Score a Spark DataFrame; ``qrels`` is one, too, or anything else that judgments can be."""
-    _require_arrow()
+    import polars as pl
+    from pyspark.sql import functions as F  # noqa: N812
+
     plan = plan or USUAL
     if not frames.is_spark(run):
         raise InputError(
@@ -54,16 +56,27 @@ def evaluate(
         )
     require_ranklens(run.sparkSession)
     rows = run_rows(run, columns, keep_order=policy.ties == "input")
-    gold = gold_rows(qrels, columns) if frames.is_spark(qrels) else None
-    if gold is None:
-        given = _local(qrels, columns)
-    else:
-        first = _first(gold, plan.carried + 1)
+    judgments: TableOrDicts
+    if frames.is_spark(qrels):
+        gold = gold_rows(qrels, columns)
+        # In their order, which tells the first of repeated judgments.
+        numbered = gold.withColumn(ROW, F.monotonically_increasing_id())
+        first = collected(numbered.limit(plan.carried + 1)).sort(ROW).drop(ROW)
         if len(first) > plan.carried:
             return _together(gold, rows, measures, policy, match, (qrels, run), plan)
-        given = _few(first)
-    judging = Judging(tuple(measures), policy, policy.max_grade or _highest_grade(given), match)
-    return judge_carried(given, rows, judging, has_lists(run), plan)
+        judgments = _few(first)
+    else:
+        own = read_qrels(qrels, Names.of(columns, None))
+        index = index_of(own)
+        source = own.judged if index is None else index.source
+        is_rich = isinstance(source, Judgments)
+        judgments = dict(source) if isinstance(source, Mapping) and not is_rich else source
+    # Over all queries, as some measures need it; this also refuses grades that are no numbers.
+    nothing = pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "score": pl.Float64})
+    with hearing():
+        highest = policy.max_grade or judge(judgments, nothing, Policy()).max_grade
+    judging = Judging(tuple(measures), policy, highest, match)
+    return judge_carried(judgments, rows, judging, has_lists(run), plan)
 
 
 def _together(
@@ -89,11 +102,8 @@ def _together(
     if long:
         of_long = _few(collected(only(gold, long)))
         table = by_query_id(of_long)
-        judged = (
-            {query: table[query] for query in long if query in table}
-            if not isinstance(table, Judgments)
-            else table
-        )
+        is_rich = isinstance(table, Judgments)
+        judged = table if is_rich else {query: table[query] for query in long if query in table}
         unjudged = [query for query in long if query not in judged]
         known = Facts(
             Applied(ignored=len(unjudged)), first={"unjudged query": min(unjudged)} if unjudged else {}
@@ -122,44 +132,10 @@ def _together(
     return scores_of([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
 
 
-def _local(qrels: object, columns: Mapping[str, str] | None) -> TableOrDicts:
-    """Judgments that are here: a table ``query, doc, grade``, or by query."""
-    gold = read_qrels(qrels, Names.of(columns, None))
-    index = index_of(gold)
-    judged = gold.judged if index is None else index.source
-    return dict(judged) if isinstance(judged, Mapping) and not isinstance(judged, Judgments) else judged
-
-
-def _first(gold: DataFrame, count: int) -> pl.DataFrame:
-    """So many rows at most, in their order, which tells the first of repeated judgments."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    numbered = gold.withColumn(ROW, F.monotonically_increasing_id())
-    return collected(numbered.limit(count)).sort(ROW).drop(ROW)
-
-
 def _few(table: pl.DataFrame) -> TableOrDicts:
     """The same of judgments on the cluster that came here."""
     if "subtopic" in table.columns:
         judgments: InDicts = of_table(table)
         return judgments
-    found = empty_lists_apart(table)
-    return found if isinstance(found, Mapping) else frames.qrels_frame(table)
-
-
-def _highest_grade(judgments: TableOrDicts) -> float:
-    """Over all queries, as some measures need it; also refuses grades that are no numbers."""
-    import polars as pl
-
-    nothing = pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "score": pl.Float64})
-    with hearing():
-        return judge(judgments, nothing, Policy()).max_grade
-
-
-def _require_arrow() -> None:
-    try:
-        import pyarrow as pa  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(
-            "Spark hands rows over as Arrow batches, which needs pyarrow: pip install 'ranklens[spark]'"
-        ) from None
+    apart = empty_lists_apart(table)
+    return apart if isinstance(apart, Mapping) else frames.qrels_frame(table)

@@ -44,13 +44,9 @@ class Facts:
     applied: Applied = field(default_factory=Applied)
     moments: dict[str, Moments] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    judged_of_each: Counter[int] = field(
-        default_factory=Counter
-    )  # how many queries have so many judged documents
+    judged_of_each: Counter[int] = field(default_factory=Counter)  # queries by number of judged documents
     longest: int = 0
-    first: dict[str, Any] = field(
-        default_factory=dict
-    )  # examples for messages: the first by id, wherever it was met
+    first: dict[str, Any] = field(default_factory=dict)  # examples for messages: the first by id
     errors: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)  # tables of rows that the driver judges
 
@@ -89,51 +85,33 @@ class Facts:
         )
 
     def to_json(self) -> str:
-        return json.dumps(
-            {
-                "applied": asdict(self.applied),
-                "moments": {name: one.to_dict() for name, one in self.moments.items()},
-                "counts": self.counts,
-                "judged_of_each": self.judged_of_each,
-                "longest": self.longest,
-                "first": self.first,
-                "errors": self.errors,
-                "rows": self.rows,
-            },
-            default=str,  # ids of any type
-        )
+        moments = {name: one.to_dict() for name, one in self.moments.items()}
+        content = {**vars(self), "applied": asdict(self.applied), "moments": moments}
+        return json.dumps(content, default=str)  # ids of any type
 
     @classmethod
     def from_json(cls, text: str) -> Facts:
-        found = json.loads(text)
-        return cls(
-            Applied(**found["applied"]),
-            {name: Moments.from_dict(one) for name, one in found["moments"].items()},
-            Counter(found["counts"]),
-            Counter({int(size): n for size, n in found["judged_of_each"].items()}),
-            found["longest"],
-            {key: Place(*one) if isinstance(one, list) else one for key, one in found["first"].items()},
-            found["errors"],
-            found["rows"],
-        )
+        content = json.loads(text)
+        content["applied"] = Applied(**content["applied"])
+        content["moments"] = {name: Moments.from_dict(one) for name, one in content["moments"].items()}
+        content["counts"] = Counter(content["counts"])
+        content["judged_of_each"] = Counter({int(size): n for size, n in content["judged_of_each"].items()})
+        first = content["first"].items()
+        content["first"] = {key: Place(*one) if isinstance(one, list) else one for key, one in first}
+        return cls(**content)
 
     def share_judged(self, policy: Policy) -> float | None:
         """How much of what was retrieved is judged; None where that says nothing, as :func:`ranklens.scores.share_judged` has it."""
         retrieved = self.counts["retrieved"]
-        if not retrieved or policy.judged_only or (not self.counts["not relevant"] and self._is_golden_set()):
+        sizes = sorted(self.judged_of_each)
+        ends = np.cumsum([self.judged_of_each[size] for size in sizes])
+        is_golden_set = False  # whether the median query has few judged documents, all relevant
+        if len(ends) and not self.counts["not relevant"]:
+            middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
+            is_golden_set = sum(sizes[i] for i in middle.tolist()) / 2 <= FEW_EXPECTED
+        if not retrieved or policy.judged_only or is_golden_set:
             return None
         return value_of(self.counts["judged and retrieved"]) / retrieved
-
-    def _is_golden_set(self) -> bool:
-        sizes = sorted(self.judged_of_each.items())
-        ends = np.cumsum([n for _, n in sizes])
-        if not len(ends):
-            return False
-        middle = [
-            sizes[int(np.searchsorted(ends, at, side="right"))][0]
-            for at in ((ends[-1] - 1) // 2, ends[-1] // 2)
-        ]
-        return sum(middle) / 2 <= FEW_EXPECTED
 
     def complain(self, policy: Policy) -> None:
         """Raise and warn as :func:`ranklens.judge` does, about all queries together."""
@@ -150,23 +128,20 @@ class Facts:
         if not self.counts["judged queries"]:
             warn(NOTHING_JUDGED)
         elif applied.missing == self.counts["judged queries"] and applied.ignored:
-            self._tell(nothing_in_common(*self._odd))
+            self._warn_of(nothing_in_common(*self._odd))
         elif applied.missing and applied.ignored:
             counts = applied.missing, applied.ignored
-            self._tell(queries_mismatch(*self._odd, self.counts["judged queries"], policy, counts))
+            self._warn_of(queries_mismatch(*self._odd, self.counts["judged queries"], policy, counts))
         elif not self.counts["hits"] and self.counts["answered"] >= _TELLING and self.counts["judgments"]:
-            warn(
-                none_is_judged(
-                    self.first.get("judged document", ""), self.first.get("retrieved document", "")
-                )
-            )
+            documents = (self.first.get(f"{kind} document", "") for kind in ("judged", "retrieved"))
+            warn(none_is_judged(*documents))
 
     @property
     def _odd(self) -> tuple[list[str], list[str]]:
         """A judged query that the run lacks, and a query of the run without judgments."""
         return [str(self.first["missing query"])], [str(self.first["unjudged query"])]
 
-    def _tell(self, odd: MismatchWarning) -> None:
+    def _warn_of(self, odd: MismatchWarning) -> None:
         self.applied.mismatch, self.applied.alike = str(odd), odd.alike
         warn(odd)
 
@@ -178,11 +153,11 @@ def facts_of(
     first: Mapping[str, object],
 ) -> Facts:
     """Of queries that were judged together; ``first`` has examples for messages."""
-    found, retrieved = judged_of_retrieved(judged, deepest(measures))
+    seen, retrieved = judged_of_retrieved(judged, deepest(measures))
     ideal = np.bincount(judged.ideal.query, minlength=len(judged)) if len(judged) else np.zeros(0, np.int64)
     counts: dict[str, int] = {
         "retrieved": int(retrieved.sum()),
-        "judged and retrieved": exact_sum(found),  # no whole number where ties are averaged
+        "judged and retrieved": exact_sum(seen),  # no whole number where ties are averaged
         "not relevant": int((judged.ideal.grade <= 0).sum()),
         "hits": len(judged.hits),
         "answered": int(np.count_nonzero(judged.retrieved)),

@@ -6,6 +6,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,11 @@ FORMATS = ("parquet", "csv", "tsv", "jsonl", "orc", "trec", "table")
 
 def session(master: str | None = None) -> SparkSession:
     """The session that is running, as under ``spark-submit``; else a new one, on ``master`` or this machine."""
-    _check_master(master)
+    # Before Java starts, which would answer with its own traceback.
+    if master is not None and not re.fullmatch(r"local(\[.+\])?|yarn|(spark|k8s)://.+", master):
+        raise InputError(
+            f"--master {master}: this is no master of Spark; use local[*], spark://HOST:PORT, k8s://ADDRESS or yarn."
+        )
     try:
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
@@ -44,19 +50,11 @@ def session(master: str | None = None) -> SparkSession:
     try:
         return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
-        told = next(iter(str(error).splitlines()), "")
+        reason = next(iter(str(error).splitlines()), "")
         raise InputError(
-            f"Spark could not be started: {told} It needs Java 17 (apt install openjdk-17-jre-headless)"
+            f"Spark could not be started: {reason} It needs Java 17 (apt install openjdk-17-jre-headless)"
             + (f" and a master at {master}." if master else ".")
         ) from None
-
-
-def _check_master(master: str | None) -> None:
-    """Before Java starts, which would answer with its own traceback."""
-    if master is not None and not re.fullmatch(r"local(\[.+\])?|yarn|(spark|k8s)://.+", master):
-        raise InputError(
-            f"--master {master}: this is no master of Spark; use local[*], spark://HOST:PORT, k8s://ADDRESS or yarn."
-        )
 
 
 def open_on_spark(
@@ -68,18 +66,14 @@ def open_on_spark(
 ) -> tuple[str | DataFrame, Mapping[str, DataFrame]]:
     """Judgments and runs by name, each PATH or NAME=PATH: a file, a folder, an address or the name of a table."""
     spark = session(master)
-    found = {name: read(spark, path, run_format, "run") for name, path in names_of(runs).items()}
-    return _judgments(spark, qrels, qrels_format), found
-
-
-def _judgments(spark: SparkSession, path: str, given: str | None) -> str | DataFrame:
-    """Judgments in a small file are read here, in any format that RankLens knows; all others by Spark."""
-    place = Path(path)
-    if given is None and place.exists() and (place.is_dir() or place.stat().st_size <= _READ_HERE):
-        kind = _kind(path)
-        if not place.is_dir() or kind not in ("parquet", "orc"):
-            return path
-    return read(spark, path, given, "qrels")
+    frames = {name: read(spark, path, run_format, "run") for name, path in names_of(runs).items()}
+    # Judgments in a small file are read here, in any format that RankLens knows; all others by Spark.
+    place = Path(qrels)
+    is_spark_folder = place.is_dir() and _kind(qrels) in ("parquet", "orc")
+    is_small = place.exists() and (place.is_dir() or place.stat().st_size <= _READ_HERE)
+    if qrels_format is None and is_small and not is_spark_folder:
+        return qrels, frames
+    return read(spark, qrels, qrels_format, "qrels"), frames
 
 
 def read(spark: SparkSession, path: str, given: str | None, what: str) -> DataFrame:
@@ -94,30 +88,24 @@ def read(spark: SparkSession, path: str, given: str | None, what: str) -> DataFr
     try:
         return _READ[kind](spark, path, what)
     except PySparkException as error:
-        told = next(iter(str(error).splitlines()), "")
-        raise InputError(f"{path} cannot be read by Spark: {told}", path=path) from None
+        reason = next(iter(str(error).splitlines()), "")
+        raise InputError(f"{path} cannot be read by Spark: {reason}", path=path) from None
 
 
 def _refuse_lakes(spark: SparkSession, path: str) -> None:
     """Refuse folders and files of a Delta or Iceberg table, some of whose files may hold rows that no longer count."""
-    for folder in filter(None, (path[: end.start()] for end in re.finditer(r"(?<=[^/:])(/+|$)", path))):
-        for kind, log in _LOGS.items():
-            if _is_there(spark, f"{folder}/{log}"):
-                raise InputError(
-                    f"{path} belongs to {'a Delta' if kind == 'delta' else 'an Iceberg'} table, and some of its files may hold rows that "
-                    "were deleted or replaced. Pass the name that the table has in Spark's catalog, or in Python the frame: "
-                    f"spark.read.format({kind!r}).load({folder!r})",
-                    path=path,
-                )
-
-
-def _is_there(spark: SparkSession, path: str) -> bool:
     from pyspark.errors import PySparkException
 
-    try:
-        return bool(spark.read.text(path).schema)
-    except PySparkException:
-        return False
+    folders = filter(None, (path[: end.start()] for end in re.finditer(r"(?<=[^/:])(/+|$)", path)))
+    for folder, (kind, log) in product(folders, _LOGS.items()):
+        with suppress(PySparkException):
+            spark.read.text(f"{folder}/{log}").schema  # noqa: B018  an error, unless the log exists
+            raise InputError(
+                f"{path} belongs to {'a Delta' if kind == 'delta' else 'an Iceberg'} table, and some of its files may hold rows that "
+                "were deleted or replaced. Pass the name that the table has in Spark's catalog, or in Python the frame: "
+                f"spark.read.format({kind!r}).load({folder!r})",
+                path=path,
+            )
 
 
 def _kind(path: str) -> str:

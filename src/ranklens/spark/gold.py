@@ -124,8 +124,7 @@ class Table(Carried):
     def some(self, queries: pl.Series) -> tuple[pl.DataFrame, set[str]]:
         codes = self._index.codes(queries)
         rows, _ = self._index.of_queries(codes[codes >= 0])
-        found = self.table[rows]
-        return found, {*queries.to_numpy()[codes >= 0].tolist()}
+        return self.table[rows], {*queries.to_numpy()[codes >= 0].tolist()}
 
 
 class Dicts(Carried):
@@ -137,13 +136,10 @@ class Dicts(Carried):
             if isinstance(judgments, Judgments)
             else under_text(judgments.items(), "the queries")
         )
+        self._places = {query: place for place, query in enumerate(self.judgments)}
 
     def names(self) -> Sequence[str]:
         return list(self.judgments)
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {query: place for place, query in enumerate(self.judgments)}
 
     def codes(self, queries: pl.Series) -> IntArray:
         return np.fromiter(

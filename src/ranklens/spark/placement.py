@@ -48,15 +48,15 @@ def placement(run: DataFrame, gold: Packed) -> Placement:
         F.count("*").alias("rows"), (F.max("at") - F.min("at") + 1 == F.count("*")).alias("together")
     )
     only_judged = _OnlyJudged(gold)
-    found = collected(each.limit(_QUERIES + 1))
-    if len(found) > _QUERIES:  # of which most are not judged
-        found = collected(each.mapInArrow(only_judged, "query string, rows long, together boolean"))
+    table = collected(each.limit(_QUERIES + 1))
+    if len(table) > _QUERIES:  # of which most are not judged
+        table = collected(each.mapInArrow(only_judged, "query string, rows long, together boolean"))
     else:
-        found = only_judged.of(found)
-    if found["query"].null_count():
+        table = only_judged.of(table)
+    if table["query"].null_count():
         raise InputError("run: the query is missing in a row; give every row one.")
-    others = found.filter(pl.col("together").is_null())
-    judged = found.filter(pl.col("together").is_not_null())
+    others = table.filter(pl.col("together").is_null())
+    judged = table.filter(pl.col("together").is_not_null())
     return Placement(judged, int(others["rows"].sum()), others["query"].min())  # type: ignore[arg-type]
 
 
@@ -74,17 +74,17 @@ class _OnlyJudged:
         others = each["query"].filter(~judged)
         if not len(others):
             return each
-        # Rows without a query must be told, since they are refused.
+        # None if a row lacks its query, so that it is refused.
         first = others.min() if has_name.all() else None
-        told = pl.DataFrame({"query": [first], "rows": [len(others)], "together": [None]}, each.schema)
-        return pl.concat([each.filter(judged), told])
+        summary = pl.DataFrame({"query": [first], "rows": [len(others)], "together": [None]}, each.schema)
+        return pl.concat([each.filter(judged), summary])
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import polars as pl
         import pyarrow as pa
 
         for batch in batches:
-            found = self.of(pl.DataFrame(pl.from_arrow(batch)))
-            arrays = [pa.array(found[one.name].to_list(), one.type) for one in batch.schema]
-            yield pa.RecordBatch.from_arrays(arrays, names=found.columns)
+            table = self.of(pl.DataFrame(pl.from_arrow(batch)))
+            arrays = [pa.array(table[one.name].to_list(), one.type) for one in batch.schema]
+            yield pa.RecordBatch.from_arrays(arrays, names=table.columns)
         settle()

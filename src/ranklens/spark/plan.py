@@ -31,9 +31,7 @@ class Plan:
     in_place: bool = True  # judge queries whose rows are together where they are
     few: int = 100_000  # queries whose rows are picked out to be shuffled; if there are more, all rows are
     handed: int = 1_000_000  # rows of a small run, and of spread queries, that come to the driver
-    longest: int = (
-        2_000_000  # rows of a query that a task holds; those of longer ones are counted where they are
-    )
+    longest: int = 2_000_000  # rows of a query that a task holds; of longer ones they are counted in place
 
 
 USUAL = Plan()
@@ -48,29 +46,23 @@ def scores_of(
     judged: int | None = None,
 ) -> SparkScores:
     """Run everything, once: values stay where they are, facts come here; so do the rows that ``here`` judges."""
+    import polars as pl
+
     source = reduce(lambda one, other: one.unionByName(other), parts).persist()
     try:
-        return _scores(source, judging, known, here, judged)
+        texts = collected(source.filter("facts is not null").select("facts"))["facts"].to_list()
+        facts, values = sum_of([known, *map(Facts.from_json, texts)]), None
+        if facts.rows and here is not None and not facts.errors:  # after an error, rows may be lacking
+            rows, facts.rows = pl.concat(facts.tables()), []
+            values, more = here.judge(rows)
+            facts += more
+        return finished(judging, facts, Kept(source.sparkSession, judging.columns, source, values), judged)
     except BaseException:
         source.unpersist()
         raise
 
 
-def _scores(
-    source: DataFrame, judging: Judging, known: Facts, here: Here | None, judged: int | None
-) -> SparkScores:
-    import polars as pl
-
-    texts = collected(source.filter("facts is not null").select("facts"))["facts"].to_list()
-    facts, values = sum_of([known, *map(Facts.from_json, texts)]), None
-    if facts.rows and here is not None and not facts.errors:  # after an error, rows may be lacking
-        rows, facts.rows = pl.concat(facts.tables()), []
-        values, more = here.judge(rows)
-        facts += more
-    return told(judging, facts, Kept(source.sparkSession, judging.columns, source, values), judged)
-
-
-def told(judging: Judging, facts: Facts, kept: Kept, judged: int | None = None) -> SparkScores:
+def finished(judging: Judging, facts: Facts, kept: Kept, judged: int | None = None) -> SparkScores:
     """Scores, if there is nothing to complain about; ``judged`` queries must have been met, where their number is known."""
     met = facts.counts["judged queries"]
     if judged is not None and met < judged and not facts.errors:

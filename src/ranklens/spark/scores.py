@@ -58,8 +58,9 @@ class Kept:
     @cached_property
     def table(self) -> pl.DataFrame:
         """All of them here, collected on first use."""
-        found = self.here if self.there is None and self.here is not None else collected(self.frame)
-        return found.sort("query")
+        is_here = self.here is not None and self.there is None
+        table = self.here if is_here else None
+        return (collected(self.frame) if table is None else table).sort("query")
 
     def names(self) -> list[str]:
         """The ids of the queries, collected."""

@@ -41,8 +41,8 @@ def counts_of(frame: DataFrame, column: str, moments: Moments) -> tuple[FloatArr
         width = (moments.highest - moments.lowest) / _MOST_VALUES
         bins = F.floor((F.col("value") - F.lit(moments.lowest)) / F.lit(width))
         counted = values.groupBy(bins.alias("bin")).agg(F.count("*").alias("n"), F.avg("value").alias("mean"))
-    found = collected(counted.select("mean", "n")).sort("mean")
-    return found["mean"].to_numpy(), found["n"].to_numpy()
+    table = collected(counted.select("mean", "n")).sort("mean")
+    return table["mean"].to_numpy(), table["n"].to_numpy()
 
 
 def bootstrap_interval(
@@ -107,17 +107,16 @@ class AddUp:
             moments = [
                 one + Moments.of(v, c.bounds) for one, v, c in zip(moments, values, self.columns, strict=True)
             ]
-            pairs = [one + self._differ(values, i, j) for one, (i, j) in zip(pairs, self.pairs, strict=True)]
+            for at, (i, j) in enumerate(self.pairs):
+                change = values[j] - values[i]
+                change[np.abs(change) <= self.columns[i].noise] = 0
+                wins, losses = int((change > 0).sum()), int((change < 0).sum())
+                pairs[at] += Difference(Moments.of(change), wins, losses)
         content = {
             "moments": [one.to_dict() for one in moments],
             "pairs": [[one.moments.to_dict(), one.wins, one.losses] for one in pairs],
         }
         yield pa.RecordBatch.from_arrays([pa.array([json.dumps(content)], pa.string())], names=["sums"])
-
-    def _differ(self, values: Sequence[FloatArray], i: int, j: int) -> Difference:
-        change = values[j] - values[i]
-        change[np.abs(change) <= self.columns[i].noise] = 0
-        return Difference(Moments.of(change), int((change > 0).sum()), int((change < 0).sum()))
 
 
 def added_up(frame: DataFrame, task: AddUp) -> tuple[list[Moments], list[Difference]]:
@@ -125,10 +124,10 @@ def added_up(frame: DataFrame, task: AddUp) -> tuple[list[Moments], list[Differe
     moments = [Moments() for _ in task.columns]
     pairs = [Difference() for _ in task.pairs]
     for text in collected(frame.mapInArrow(task, "sums string"))["sums"].to_list():
-        found = json.loads(text)
-        moments = [one + Moments.from_dict(more) for one, more in zip(moments, found["moments"], strict=True)]
+        sums = json.loads(text)
+        moments = [one + Moments.from_dict(more) for one, more in zip(moments, sums["moments"], strict=True)]
         pairs = [
             one + Difference(Moments.from_dict(more[0]), more[1], more[2])
-            for one, more in zip(pairs, found["pairs"], strict=True)
+            for one, more in zip(pairs, sums["pairs"], strict=True)
         ]
     return moments, pairs

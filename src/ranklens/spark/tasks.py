@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ranklens.arrays import BoolArray, IntArray
     from ranklens.data.matching.rules import Matching
-    from ranklens.spark.gold import InDicts, Packed, TableOrDicts
+    from ranklens.spark.gold import Packed, TableOrDicts
 
 _ROWS = 1 << 18  # judged together
 CHANGING = "the DataFrame gives other rows each time it is computed. Cache it first: run = run.cache()."
@@ -60,28 +60,25 @@ class Judging:
         self, gold: TableOrDicts, run: TableOrDicts, first: Mapping[str, str], queries: int
     ) -> Iterator[pa.RecordBatch]:
         """Of so many judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
+        # What concerns all queries together is decided on the driver.
+        missing = "zero" if self.policy.missing == "error" else self.policy.missing
+        policy = replace(self.policy, missing=missing, unjudged_queries="ignore")
         with hearing() as heard:
-            judged = judge(gold, run, self._policy, match=self.match)
+            judged = judge(gold, run, policy, match=self.match)
         judged = replace(judged, max_grade=self.max_grade)
         values = {str(measure): measure(judged) for measure in self.measures}
-        told = {f"repeated in {one.what}": one.first for one in heard if isinstance(one, Repeated)}
-        facts = facts_of(judged, self.measures, values, {**first, **told})
+        repeated = {f"repeated in {one.what}": one.first for one in heard if isinstance(one, Repeated)}
+        facts = facts_of(judged, self.measures, values, {**first, **repeated})
         facts.applied = replace(facts.applied, ignored=0, mismatch="", alike=0)  # known apart
         facts.counts["judged queries"] = queries
         yield self._batch(list(judged.queries), [values[str(measure)] for measure in self.measures], None)
-        yield self.told(facts)
-
-    @property
-    def _policy(self) -> Policy:
-        """What concerns all queries together is decided on the driver."""
-        missing = "zero" if self.policy.missing == "error" else self.policy.missing
-        return replace(self.policy, missing=missing, unjudged_queries="ignore")
+        yield self.of_facts(facts)
 
     def nothing(self) -> pa.RecordBatch:
         """No rows, which tell the kinds of the columns."""
         return self._batch([], [[]] * len(self.measures), None)
 
-    def told(self, facts: Facts) -> pa.RecordBatch:
+    def of_facts(self, facts: Facts) -> pa.RecordBatch:
         return self._batch([None], [[None]] * len(self.measures), facts.to_json())
 
     def _batch(
@@ -121,7 +118,7 @@ class JudgeRows:
             if self.expected is not None:
                 check_counts(runs.filter(whole), expected[whole])
             if not whole.all():
-                yield self.judging.told(Facts.of_rows(_of_runs(rows, runs, ~whole)))
+                yield self.judging.of_facts(Facts.of_rows(_of_runs(rows, runs, ~whole)))
             if whole.any():
                 yield from self._chunk(_of_runs(rows, runs, whole), runs["value"].filter(whole))
 
@@ -142,9 +139,13 @@ class JudgeRows:
         gold, judged = self.gold.judgments.some(queries)
         if not judged:  # which the driver knows about
             return
+        if isinstance(gold, Mapping):
+            documents = [str(doc) for docs in list(gold.values())[:1] for doc in list(docs)[:1]]
+        else:
+            documents = gold["doc"][:1].to_list()
         first = {
             **_first("retrieved document", rows["doc"][:1].drop_nulls().to_list()),
-            **_first("judged document", _documents(gold)),
+            **_first("judged document", documents),
         }
         run = rows.select("query", "doc", "score")
         yield from self.judging.values(
@@ -198,9 +199,13 @@ class JudgeTogether:
             **_first("retrieved document", run_rows["doc"][:1].drop_nulls().to_list()),
             **_first("judged document", gold_rows["doc"][:1].drop_nulls().to_list()),
         }
-        yield self.judging.told(Facts(first=first, applied=Applied(ignored=len(unjudged))))
+        yield self.judging.of_facts(Facts(first=first, applied=Applied(ignored=len(unjudged))))
         if len(judged):
-            gold: TableOrDicts = _gold_of(gold_rows)
+            table = gold_rows.select("query", "doc", grade="number")
+            has_subtopics = gold_rows["subtopic"].null_count() < len(gold_rows)
+            gold: TableOrDicts = table
+            if has_subtopics:
+                gold = judgment_tables.of_table(table.with_columns(subtopic=gold_rows["subtopic"]))
             run: TableOrDicts = run_rows.select("query", "doc", score="number")
             if self.has_lists:
                 gold, run = (
@@ -216,22 +221,13 @@ def _of_runs(rows: pl.DataFrame, runs: pl.DataFrame, wanted: BoolArray) -> pl.Da
     return rows if wanted.all() else rows.filter(pl.Series(np.repeat(wanted, runs["len"].to_numpy())))
 
 
-def _gold_of(rows: pl.DataFrame) -> TableOrDicts:
-    """Judgments as :func:`ranklens.judge` takes them."""
-    table = rows.select("query", "doc", grade="number")
-    if rows["subtopic"].null_count() < len(rows):
-        judgments: InDicts = judgment_tables.of_table(table.with_columns(subtopic=rows["subtopic"]))
-        return judgments
-    return table
-
-
 def empty_lists_apart(table: pl.DataFrame) -> TableOrDicts:
     """Rows ``query, doc, number``; as dicts where a row without a document says that its query has none."""
     is_empty = table["doc"].is_null() & table.to_series(2).is_null()
     if not is_empty.any():
         return table
-    found = frames.by_query(table.filter(~is_empty))
-    return {query: found.get(query, []) for query in dict.fromkeys(table["query"].to_list())}
+    lists = frames.by_query(table.filter(~is_empty))
+    return {query: lists.get(query, []) for query in dict.fromkeys(table["query"].to_list())}
 
 
 def _safely(judging: Judging, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -241,7 +237,7 @@ def _safely(judging: Judging, results: Iterator[pa.RecordBatch]) -> Iterator[pa.
     except RankLensError as error:
         if isinstance(error, frames.RowError):  # whose number is one of these rows only
             error = InputError(f"{str(error).partition(':')[0]}: {error.message}")
-        yield judging.told(Facts.of_error(error))
+        yield judging.of_facts(Facts.of_error(error))
     settle()
 
 
@@ -280,20 +276,13 @@ def check_counts(runs: pl.DataFrame, expected: IntArray) -> None:
     """Whether the stretches, of which ``value`` is the query and ``len`` the length, are as long as they should be."""
     odd = np.flatnonzero(runs["len"].to_numpy() != expected)
     if len(odd):
-        query, found = runs.select("value", "len").row(int(odd[0]))
+        query, rows = runs.select("value", "len").row(int(odd[0]))
         raise InputError(
-            f"run: query {query!r} has {found:,} rows now, and had {expected[odd[0]]:,} when they were counted: {CHANGING}",
+            f"run: query {query!r} has {rows:,} rows now, and had {expected[odd[0]]:,} when they were counted: {CHANGING}",
             query=query,
         )
 
 
 def _first(key: str, names: Iterable[str]) -> dict[str, str]:
-    found = min(names, default=None)
-    return {} if found is None else {key: found}
-
-
-def _documents(gold: TableOrDicts) -> list[str]:
-    if isinstance(gold, Mapping):
-        return [str(doc) for docs in list(gold.values())[:1] for doc in list(docs)[:1]]
-    names: list[str] = gold["doc"][:1].to_list()
-    return names
+    first = min(names, default=None)
+    return {} if first is None else {key: first}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ranklens.errors import InputError
+from ranklens.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,19 +23,20 @@ _REASON = re.compile(
 
 def require_ranklens(spark: SparkSession) -> None:
     """Refuse a session whose executors cannot import RankLens, before the first job and not only once rows go to them."""
-    if not _runs_this_python(spark):
-        _probe(spark)
-
-
-def _runs_this_python(spark: SparkSession) -> bool:
-    """Whether executors are on this machine and start the Python of this process."""
+    try:
+        import pyarrow as pa  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "Spark hands rows over as Arrow batches, which needs pyarrow: pip install 'ranklens[spark]'"
+        ) from None
     from pyspark.errors import PySparkException
 
     try:
         context = spark.sparkContext
-    except PySparkException:  # of Spark Connect, which does not tell
-        return False
-    return bool(context.master.startswith("local") and context.pythonExec == sys.executable)
+    except PySparkException:  # Spark Connect does not tell where its executors are
+        context = None
+    if context is None or not context.master.startswith("local") or context.pythonExec != sys.executable:
+        _probe(spark)
 
 
 @cache  # one small job per session

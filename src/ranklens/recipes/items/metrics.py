@@ -218,7 +218,10 @@ class Metric:
     measures: dict[int | None, Measure]
 
     def __init__(self, k: int | Iterable[int] = 10, main_k: int | None = None, **params: Any) -> None:
-        self.ks = _cutoffs(k)
+        ks = list(k) if isinstance(k, Iterable) else [k]
+        if not ks or any(not isinstance(at, int) or isinstance(at, bool) or at < 1 for at in ks):
+            raise MeasureError(f"k={k!r} is not allowed; it is a whole number from 1, or a list of them.")
+        self.ks = tuple(sorted(set(ks)))
         if main_k is not None and main_k not in self.ks:
             raise MeasureError(f"main_k={main_k!r} is not allowed; it is one of k, {list(self.ks)}.")
         self.main_k = max(self.ks) if main_k is None else main_k
@@ -327,13 +330,6 @@ class MeanReciprocalRank(Metric):
             raise MeasureError(f"main_k={main_k!r} needs k: MeanReciprocalRank(k=[…], main_k={main_k!r}).")
         self.ks, self.main_k, self.params = (), None, params
         self.measures = {None: self._make(self.measure, None)}
-
-
-def _cutoffs(k: int | Iterable[int]) -> tuple[int, ...]:
-    ks = list(k) if isinstance(k, Iterable) else [k]
-    if not ks or any(not isinstance(at, int) or isinstance(at, bool) or at < 1 for at in ks):
-        raise MeasureError(f"k={k!r} is not allowed; it is a whole number from 1, or a list of them.")
-    return tuple(sorted(set(ks)))
 
 
 class Batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -107,10 +107,18 @@ class RunnerResult(Shown):
     @cached_property
     def results(self) -> tuple[ItemResult, ...]:
         """The items with their results, in the order given."""
-        columns = [
-            self._passing(metric) if isinstance(metric, Metric) else self.own[metric_name(metric)]
-            for metric in self.metrics
-        ]
+        columns: list[Sequence[MetricResult]] = []
+        for metric in self.metrics:
+            if not isinstance(metric, Metric):
+                columns.append(self.own[metric_name(metric)])
+                continue
+            results = list(self.batch.results(metric))
+            names = map(str, metric.measures.values())
+            floors = [(self.values[n].tolist(), self.thresholds[n]) for n in names if n in self.thresholds]
+            for i, result in enumerate(results if floors else ()):  # an item passes at all k of the metric
+                passed = all(reaches(values[i], floor) for values, floor in floors)
+                results[i] = replace(result, passed=passed)
+            columns.append(results)
         rows = zip(self.batch.judged.queries, self.batch.items, zip(*columns, strict=True), strict=True)
         return tuple(ItemResult(name, item, results) for name, item, results in rows)
 
@@ -188,18 +196,6 @@ class RunnerResult(Shown):
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean.items())
         return f"RunnerResult({means}; {len(self)} items)"
-
-    def _passing(self, metric: Metric) -> list[MetricResult]:
-        """The results of a metric, checked against the thresholds of all its k."""
-        results = list(self.batch.results(metric))
-        names = map(str, metric.measures.values())
-        floors = [(self.values[n].tolist(), self.thresholds[n]) for n in names if n in self.thresholds]
-        if not floors:
-            return results
-        return [
-            replace(result, passed=all(reaches(values[i], floor) for values, floor in floors))
-            for i, result in enumerate(results)
-        ]
 
 
 @runtime_checkable

@@ -19,12 +19,7 @@ from typing import TYPE_CHECKING, Protocol, SupportsFloat, TypeAlias, runtime_ch
 from ranklens.errors import InputError, MeasureError
 from ranklens.policy import Policy, make_policy
 from ranklens.progress import progress
-from ranklens.recipes.items.metrics import (
-    Batch,
-    DatasetItem,
-    Metric,
-    MetricResult,
-)
+from ranklens.recipes.items.metrics import Batch, DatasetItem, Metric, MetricResult
 from ranklens.recipes.items.results import RunnerResult, canonical_name, metric_name
 from ranklens.scores import Scores, Values
 from ranklens.tables.digits import reaches
@@ -36,10 +31,8 @@ if TYPE_CHECKING:
     from ranklens.metrics import Measure
     from ranklens.policy import PolicyOptions
 
-Progress: TypeAlias = (
-    "bool | Callable[[int, int], None]"  # called with the number of results so far and in total
-)
-
+# A function is called with the number of results so far and in total.
+Progress: TypeAlias = "bool | Callable[[int, int], None]"
 Thresholds: TypeAlias = "Mapping[str, float] | Mapping[Metric, float] | Mapping[str | Metric, float]"
 
 

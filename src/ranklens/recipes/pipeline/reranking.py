@@ -212,14 +212,22 @@ def k_sweep(
     first = _by_query(rows)
     # The policy has been applied to the first stage.
     listed = replace(chosen, depth=None, judged_only=False)
+    note = ""
     if callable(reranked):
-        reranker, note = (
-            _asking(reranked, {str(query): text for query, text in (queries or {}).items()}, listed),
-            "",
-        )
+        reranker = _asking(reranked, {str(query): text for query, text in (queries or {}).items()}, listed)
     else:
-        run = _by_query(ranking(qrels, reranked, listed))
-        reranker, note = (lambda top: _in_order(top, run)), _left_out(first, run, depths[-1])
+        run, deepest = _by_query(ranking(qrels, reranked, listed)), depths[-1]
+        missing = sum(len({*docs[:deepest]} - {*run.get(query, [])}) for query, docs in first.items())
+        total = sum(len(docs[:deepest]) for docs in first.values())
+        if missing:
+            note = (
+                f" The reranked run lacks {missing:,} of the {total:,} documents in the top {deepest} of the first stage; "
+                "they are ranked below the others."
+            )
+
+        def reranker(top: Rankings) -> Rankings:
+            return _in_order(top, run)
+
     alone = evaluate(qrels, first, one, listed)
     (name,) = map(str, alone.measures)
     recalls = evaluate(qrels, first, [f"R@{k}" for k in depths], listed).mean.values()
@@ -269,15 +277,6 @@ def _asking(reranker: Callable[..., object], names: Mapping[str, str], policy: P
         return _in_order(top, _by_query(rows))
 
     return ask
-
-
-def _left_out(first: Rankings, order: Rankings, k: int) -> str:
-    """How many of the documents to rerank are missing from the reranked run, in words."""
-    missing = sum(len({*docs[:k]} - {*order.get(query, [])}) for query, docs in first.items())
-    total = sum(len(docs[:k]) for docs in first.values())
-    if not missing:
-        return ""
-    return f" The reranked run lacks {missing:,} of the {total:,} documents in the top {k} of the first stage; they are ranked below the others."
 
 
 def _in_order(top: Rankings, order: Rankings) -> Rankings:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ranklens.data.readers import frames, mappings
 from ranklens.errors import InputError
 
 
 def intersection(
-    recommendations: Any, reference: Any, k: int = 10, reference_k: int | None = None
+    recommendations: object, reference: object, k: int = 10, reference_k: int | None = None
 ) -> dict[str, float]:
     """For each user of ``recommendations``, the share of the top k that is in the top ``reference_k`` (by default k) of ``reference``.
 
@@ -28,7 +27,7 @@ def intersection(
     }
 
 
-def unrepeated(recommendations: Any, k: int = 10, *, deep: bool = False) -> dict[str, float]:
+def unrepeated(recommendations: object, k: int = 10, *, deep: bool = False) -> dict[str, float]:
     """For each user, whether the top k recommends no item twice; with ``deep``, the share of items that are not repeats.
 
     As RecTools' UnrepeatedReco. Measures of rankings drop repeats, so they cannot show them.
@@ -36,15 +35,12 @@ def unrepeated(recommendations: Any, k: int = 10, *, deep: bool = False) -> dict
     >>> unrepeated({"u1": ["a", "b"], "u2": ["c", "c"]}), unrepeated({"u2": ["c", "c"]}, deep=True)
     ({'u1': 1.0, 'u2': 0.0}, {'u2': 0.5})
     """
-    shares = {
-        user: len({*items[:k]}) / len(items[:k])
-        for user, items in _lists(recommendations).items()
-        if items[:k]
-    }
+    tops = {user: items[:k] for user, items in _lists(recommendations).items() if items[:k]}
+    shares = {user: len({*items}) / len(items) for user, items in tops.items()}
     return shares if deep else {user: float(share == 1) for user, share in shares.items()}
 
 
-def debiased(test: Any, coefficient: float = 1.5, *, seed: int = 0) -> dict[str, dict[str, float]]:
+def debiased(test: object, coefficient: float = 1.5, *, seed: int = 0) -> dict[str, dict[str, float]]:
     """Test data in which very popular items count less: RecTools' debiased metrics are the usual ones on such data.
 
     An item that more users wanted than Q3 + ``coefficient`` · (Q3 - Q1), with the quartiles taken over items, keeps that many of its users,
@@ -56,7 +52,17 @@ def debiased(test: Any, coefficient: float = 1.5, *, seed: int = 0) -> dict[str,
     """
     import numpy as np
 
-    grades = _grades(test)
+    if frames.is_frame(test):
+        by_user = {user: dict(pairs) for user, pairs in frames.by_query(frames.qrels_frame(test)).items()}
+    elif isinstance(test, Mapping):
+        by_user = dict(mappings.judgments(test).by_query)
+    else:
+        raise InputError(
+            "test: pass {user: {items}}, {user: {item: grade}} or a table with the columns user and item."
+        )
+    grades = {
+        str(user): {str(item): grade for item, grade in items.items()} for user, items in by_user.items()
+    }
     users: dict[str, list[str]] = {}
     for user, items in grades.items():
         for item in items:
@@ -76,12 +82,12 @@ def debiased(test: Any, coefficient: float = 1.5, *, seed: int = 0) -> dict[str,
     }
 
 
-def _lists(recommendations: Any) -> Mapping[str, Sequence[str]]:
+def _lists(recommendations: object) -> Mapping[str, Sequence[str]]:
     """The items of each user, best first, with repeats."""
     if frames.is_frame(recommendations):
         rows = frames.run_frame(recommendations).sort("score", descending=True, maintain_order=True)
-        found = rows.group_by("query", maintain_order=True).agg("doc")
-        return dict(zip(found["query"].to_list(), found["doc"].to_list(), strict=True))
+        lists = rows.group_by("query", maintain_order=True).agg("doc")
+        return dict(zip(lists["query"].to_list(), lists["doc"].to_list(), strict=True))
     if not isinstance(recommendations, Mapping):
         raise InputError(
             "recommendations: pass {user: [items, best first]}, {user: {item: score}} or a table."
@@ -92,17 +98,4 @@ def _lists(recommendations: Any) -> Mapping[str, Sequence[str]]:
         if isinstance(items, (list, tuple))
         else [str(item) for item, _ in sorted(ranked[user].items(), key=lambda pair: -pair[1])]
         for user, items in recommendations.items()
-    }
-
-
-def _grades(test: Any) -> dict[str, dict[str, float]]:
-    if frames.is_frame(test):
-        return {user: dict(pairs) for user, pairs in frames.by_query(frames.qrels_frame(test)).items()}
-    if not isinstance(test, Mapping):
-        raise InputError(
-            "test: pass {user: {items}}, {user: {item: grade}} or a table with the columns user and item."
-        )
-    return {
-        str(user): {str(item): grade for item, grade in items.items()}
-        for user, items in mappings.judgments(test).by_query.items()
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ranklens.policy import PolicyOptions
     from ranklens.scores import Scores
 
-# Other names of measures here, where they mean something else than among measures of rankings.
-_HERE = {"ARP": "Popularity"}
 _SYSTEM = re.compile(r"(Coverage|Gini|Entropy|GAUC|PopREO|PopRSP)(?:\(kind=([\w-]+)\))?(?:@(\d+))?$")
 _SAMPLES = 1000
 
@@ -81,13 +79,13 @@ class Result:
 
 
 def evaluate(
-    train: Any,
-    test: Any,
-    recommendations: Any,
+    train: object,
+    test: object,
+    recommendations: object,
     measures: str | Sequence[str | Measure],
     *,
     items: Collection[object] | None = None,
-    features: Mapping[Any, Any] | None = None,
+    features: Mapping[Any, object] | None = None,
     policy: Policy | None = None,
     **options: Unpack[PolicyOptions],
 ) -> Result:
@@ -106,32 +104,50 @@ def evaluate(
     """
     chosen = make_policy(policy, options)
     wanted = [measures] if isinstance(measures, (str, Measure)) else list(measures)
-    used = _interactions(train)
-    properties = _properties(features)
-    described = properties is not None and isinstance(test, Mapping)
-    gold = read_qrels(Judgments(test, documents=properties) if described else test)
+    used = _Used.of(train)
+    properties = None
+    if features is not None:
+        properties = {
+            str(item): value if isinstance(value, Mapping) else {"features": value, "group": value}
+            for item, value in features.items()
+        }
+    if properties is not None and isinstance(test, Mapping):
+        gold = read_qrels(Judgments(test, documents=properties))
+    else:
+        gold = read_qrels(test)
     run = read_run(recommendations, gold)
     judged = judge(gold, run, chosen)
     listed = listing(gold, run, chosen, list(judged.queries))
     catalogue = {str(item) for item in (items if items is not None else used.popularity)}
-    details = _details(judged, used, listed, properties, len(catalogue))
+    interactions = Interactions(
+        users=len(used.by_user),
+        items=len(catalogue),
+        total=sum(used.popularity.values()),
+        count=np.array([used.popularity.get(name, 0) for name in listed.names], dtype=np.float64),
+        history=[used.by_user.get(user, frozenset()) for user in judged.queries],
+        popularity=used.popularity,
+        users_of=used.users_of,
+    )
+    none = np.zeros(0, np.int64)
+    details = judged.details or Details(len(judged), none, [], np.zeros(0), none, none, none)
+    details = replace(details, listing=listed, train=interactions, documents=properties)
     judged = replace(judged, details=details, _cache={})
-    names = {str(one): _ours(str(one)) for one in wanted}
+    names = {str(one): re.sub(r"^ARP\b", "Popularity", str(one)) for one in wanted}
     system = {name: ours for name, ours in names.items() if _SYSTEM.match(ours)}
     by_user = {name: with_rel(parse(ours), chosen.rel) for name, ours in names.items() if name not in system}
     whole = _Whole(judged, listed, catalogue, used, test)
-    samples = {name: _sampled(ours, whole) for name, ours in system.items()}
+    samples, n = {}, len(judged)
+    for name, ours in system.items():  # over users drawn with replacement, many times
+        rng = np.random.default_rng(0)
+        draws = (rng.integers(0, n, n) for _ in range(_SAMPLES if n else 0))
+        weights = (np.bincount(draw, minlength=n).astype(np.float64) for draw in draws)
+        samples[name] = np.array([_system(ours, whole, weight) for weight in weights])
     return Result(
         score(judged, list(by_user.values())) if by_user else None,
         {name: _system(ours, whole) for name, ours in system.items()},
         {name: str(by_user[name]) if name in by_user else name for name in names},
         samples,
     )
-
-
-def _ours(name: str) -> str:
-    base = re.match(r"\w+", name)
-    return name.replace(base[0], _HERE[base[0]], 1) if base and base[0] in _HERE else name
 
 
 @dataclass(frozen=True)
@@ -144,72 +160,27 @@ class _Used:
     @cached_property
     def users_of(self) -> Mapping[str, frozenset[str]]:
         """Who used each item."""
-        found: dict[str, set[str]] = {item: set() for item in self.popularity}
+        users: dict[str, set[str]] = {item: set() for item in self.popularity}
         for user, items in self.by_user.items():
             for item in items:
-                found[item].add(user)
-        return {item: frozenset(users) for item, users in found.items()}
+                users[item].add(user)
+        return {item: frozenset(some) for item, some in users.items()}
 
-
-def _interactions(train: Any) -> _Used:
-    if isinstance(train, Mapping):
-        by_user = {
-            str(user): frozenset(map(str, docs)) for user, docs in mappings.judgments(train).by_query.items()
-        }
-    elif frames.is_frame(train):
-        found: dict[str, set[str]] = {}
-        table = frames.qrels_frame(train)
-        for user, item in table.select("query", "doc").iter_rows():
-            found.setdefault(user, set()).add(item)
-        by_user = {user: frozenset(docs) for user, docs in found.items()}
-    else:
-        raise InputError(
-            "train: pass {user: {items}}, {user: {item: grade}} or a table with the columns user and item."
-        )
-    counts = Counter(item for docs in by_user.values() for item in docs)
-    return _Used(by_user, counts)
-
-
-def _properties(features: Mapping[Any, Any] | None) -> Mapping[Any, Mapping[str, Any]] | None:
-    if features is None:
-        return None
-    return {
-        str(item): value if isinstance(value, Mapping) else {"features": value, "group": value}
-        for item, value in features.items()
-    }
-
-
-def _details(
-    judged: Judged,
-    used: _Used,
-    listed: Listing,
-    properties: Mapping[Any, Mapping[str, Any]] | None,
-    items: int,
-) -> Details:
-    train = Interactions(
-        users=len(used.by_user),
-        items=items,
-        total=sum(used.popularity.values()),
-        count=np.array([used.popularity.get(name, 0) for name in listed.names], dtype=np.float64),
-        history=[used.by_user.get(user, frozenset()) for user in judged.queries],
-        popularity=used.popularity,
-        users_of=used.users_of,
-    )
-    if judged.details is not None:
-        return replace(judged.details, listing=listed, train=train, documents=properties)
-    none = np.zeros(0, np.int64)
-    return Details(
-        len(judged),
-        none,
-        [],
-        np.zeros(0),
-        none,
-        none,
-        none,
-        documents=properties,
-        listing=listed,
-        train=train,
-    )
+    @classmethod
+    def of(cls, train: object) -> _Used:
+        if isinstance(train, Mapping):
+            by_query = mappings.judgments(train).by_query.items()
+            by_user = {str(user): frozenset(map(str, docs)) for user, docs in by_query}
+        elif frames.is_frame(train):
+            items: dict[str, set[str]] = {}
+            for user, item in frames.qrels_frame(train).select("query", "doc").iter_rows():
+                items.setdefault(user, set()).add(item)
+            by_user = {user: frozenset(docs) for user, docs in items.items()}
+        else:
+            raise InputError(
+                "train: pass {user: {items}}, {user: {item: grade}} or a table with the columns user and item."
+            )
+        return cls(by_user, Counter(item for docs in by_user.values() for item in docs))
 
 
 @dataclass(frozen=True)
@@ -220,53 +191,41 @@ class _Whole:
     listed: Listing
     catalogue: set[str]
     used: _Used
-    test: Any
+    test: object
+    _rates: dict[tuple[str, int | None], tuple[FloatArray, FloatArray]] = field(default_factory=dict)
 
     def rates(self, what: str, k: int | None) -> tuple[FloatArray, FloatArray]:
         """Of each user, how many items of the head and of the tail were recommended, and how many could have been.
 
-        For PopREO only items that the user wanted count; nobody can be recommended what they have used.
+        For PopREO only items that the user wanted count; an item that the user has already used cannot be recommended.
         """
-        if (what, k) not in self._rates:
-            self._rates[what, k] = self._counted(what, k)
-        return self._rates[what, k]
-
-    @cached_property
-    def _rates(self) -> dict[tuple[str, int | None], tuple[FloatArray, FloatArray]]:
-        return {}
-
-    def _counted(self, what: str, k: int | None) -> tuple[FloatArray, FloatArray]:
+        if (what, k) in self._rates:
+            return self._rates[what, k]
         popular, top, users = popular_items(self.used.popularity), self.listed.top(k), self.judged.queries
         wanted = self._wanted if what == "PopREO" else None
         shown: list[set[str]] = [set() for _ in users]
         for user, item in zip(top.query.tolist(), top.doc.tolist(), strict=True):
             shown[user].add(top.names[item])
-        found, possible = np.zeros((len(users), 2)), np.zeros((len(users), 2))
+        recommended, possible = np.zeros((len(users), 2)), np.zeros((len(users), 2))
         for i, user in enumerate(users):
             among = self.catalogue if wanted is None else wanted.get(user, set())
             new = among - self.used.by_user.get(user, frozenset())
             got = shown[i] if wanted is None else shown[i] & among
-            found[i] = len(got & popular), len(got - popular)
+            recommended[i] = len(got & popular), len(got - popular)
             possible[i] = len(new & popular), len(new - popular)
-        return found, possible
+        self._rates[what, k] = recommended, possible
+        return recommended, possible
 
     @cached_property
     def _wanted(self) -> dict[str, set[str]]:
         """What each user wanted."""
         from ranklens.judging.documents import judgments
 
-        found: dict[str, set[str]] = {}
+        wanted: dict[str, set[str]] = {}
         for user, item, grade in judgments(self.test).select("query", "doc", "grade").iter_rows():
             if grade >= self.judged.policy.rel:
-                found.setdefault(user, set()).add(item)
-        return found
-
-
-def _inequality(rates: tuple[FloatArray, FloatArray], users: FloatArray) -> float:
-    """The standard deviation of the rates of head and tail, divided by their mean; 0 where there is only one, or nothing was found."""
-    found, possible = (users @ part for part in rates)
-    rate = found[possible > 0] / possible[possible > 0]
-    return float(rate.std() / rate.mean()) if len(rate) and rate.mean() else 0.0
+                wanted.setdefault(user, set()).add(item)
+        return wanted
 
 
 def _system(name: str, whole: _Whole, weight: FloatArray | None = None) -> float:
@@ -277,17 +236,25 @@ def _system(name: str, whole: _Whole, weight: FloatArray | None = None) -> float
     what, kind, k = parts[1], parts[2], int(parts[3]) if parts[3] else None
     users = np.ones(len(judged)) if weight is None else weight
     if what in ("PopREO", "PopRSP"):
-        return _inequality(whole.rates(what, k), users)
+        # The standard deviation of the rates of head and tail, divided by their mean; 0 if there is only one, or no hit.
+        recommended, possible = (users @ part for part in whole.rates(what, k))
+        rate = recommended[possible > 0] / possible[possible > 0]
+        return float(rate.std() / rate.mean()) if len(rate) and rate.mean() else 0.0
     if what == "GAUC":
         positives = judged.total(judged.policy.rel) * users
         return float((parse("AUC")(judged) * positives).sum() / max(positives.sum(), 1e-300))
     top = listed.top(k)
     counts = np.bincount(top.doc, users[top.query], len(listed.names))
-    known = [counts[i] for i, item in enumerate(listed.names) if item in catalogue]
-    every = np.concatenate([np.array(known), np.zeros(max(len(catalogue) - len(known), 0))])
+    shown = [counts[i] for i, item in enumerate(listed.names) if item in catalogue]
+    every = np.concatenate([np.array(shown), np.zeros(max(len(catalogue) - len(shown), 0))])
     if what == "Coverage":
         return float((every > 0).mean()) if len(every) else 0.0
-    return _gini(every, kind) if what == "Gini" else _entropy(every, kind)
+    if what == "Gini":
+        return _gini(every, kind)
+    # In bits; kind=recbole is divided by the number of recommended items and in nats, as its code has it.
+    share = every[every > 0] / max(every.sum(), 1e-300)
+    value = float(-(share * np.log2(share)).sum()) if len(share) else 0.0
+    return value * float(np.log(2)) / max(len(share), 1) if kind == "recbole" else value
 
 
 def _gini(counts: FloatArray, kind: str | None) -> float:
@@ -302,20 +269,3 @@ def _gini(counts: FloatArray, kind: str | None) -> float:
     if kind not in ("n-1", "elliot"):
         raise MeasureError(f"Gini: kind={kind!r} is not allowed; it is one of n, n-1, recbole, elliot.")
     return value / (n - 1) if kind == "n-1" else 1 - value / (n - 1)
-
-
-def _entropy(counts: FloatArray, kind: str | None) -> float:
-    """In bits; ``kind=recbole`` is divided by the number of recommended items and in nats, as its code has it."""
-    share = counts[counts > 0] / max(counts.sum(), 1e-300)
-    value = float(-(share * np.log2(share)).sum()) if len(share) else 0.0
-    return value * float(np.log(2)) / max(len(share), 1) if kind == "recbole" else value
-
-
-def _sampled(name: str, whole: _Whole) -> FloatArray:
-    """The measure over users drawn with replacement, many times."""
-    rng, n = np.random.default_rng(0), len(whole.judged)
-    draws: Iterable[FloatArray] = (
-        np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
-        for _ in range(_SAMPLES if n else 0)
-    )
-    return np.array([_system(name, whole, weight) for weight in draws])
