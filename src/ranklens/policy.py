@@ -143,9 +143,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
-            given = getattr(self, name)
-            if given not in allowed:
-                raise PolicyError(Given(name, given), f" is not allowed: {nearest(str(given), allowed)}")
+            choice = getattr(self, name)
+            if choice not in allowed:
+                raise PolicyError(Given(name, choice), f" is not allowed: {nearest(str(choice), allowed)}")
         if not isinstance(self.judged_only, bool):
             raise PolicyError(Given("judged_only", self.judged_only), " is not allowed: it is True or False.")
         whole = isinstance(self.depth, int) and not isinstance(self.depth, bool)

@@ -31,10 +31,10 @@ def hide(value: str, shown: str) -> None:
     for one in raw | {escape(value), quote(value), quote(value, safe=""), quote_plus(value)}:
         _names.setdefault(one, shown)
     longest_first = sorted(_names, key=len, reverse=True)
-    found = (
+    patterns = (
         re.escape(one) if len(one) >= _LONG else rf"(?<!\w){re.escape(one)}(?!\w)" for one in longest_first
     )
-    _pattern = re.compile("|".join(found), re.IGNORECASE)
+    _pattern = re.compile("|".join(patterns), re.IGNORECASE)
 
 
 def redacted(text: str) -> str:

@@ -104,5 +104,5 @@ def _cut(hits: Hits, ranks: IntArray) -> Hits:
 
 
 def _rows(hits: Hits, keep: BoolArray) -> Hits:
-    kept = hits.where(keep)
-    return replace(kept, query=np.zeros(len(kept), dtype=np.int64), n_queries=1)
+    rows = hits.where(keep)
+    return replace(rows, query=np.zeros(len(rows), dtype=np.int64), n_queries=1)

@@ -190,10 +190,10 @@ def compare_large(
         )
     measures = [m for m in wanted if m.definition.aggregate in ("mean", "geometric")]
     for system, one in scores.items():
-        known = list(map(str, one.measures))
-        absent = next((measure for measure in measures if str(measure) not in known), None)
+        evaluated = list(map(str, one.measures))
+        absent = next((measure for measure in measures if str(measure) not in evaluated), None)
         if absent is not None:
-            raise MeasureError(f"{absent} was not evaluated for {system}: {nearest(str(absent), known)}")
+            raise MeasureError(f"{absent} was not evaluated for {system}: {nearest(str(absent), evaluated)}")
     systems, n, baseline = tuple(scores), len(scores), settings.baseline
     if baseline is not None and baseline not in systems:
         raise InputError(f"The baseline {baseline!r} is not a system: {nearest(baseline, systems)}")

@@ -100,10 +100,10 @@ class _Rows:
         """The places of the judged documents, as :mod:`ranklens.judging` gives them for rows on one machine."""
         import polars as pl
 
-        given = mappings.judgments(judgments)
+        dicts = mappings.judgments(judgments)
         gold = {
             str(query): {str(doc): float(grade) for doc, grade in docs.items()}
-            for query, docs in given.by_query.items()
+            for query, docs in dicts.by_query.items()
         }
         queries = list(gold)
         place = {query: i for i, query in enumerate(queries)}
@@ -139,7 +139,7 @@ class _Rows:
             grade=hits["grade"].to_numpy()[order],
             start=start[order],
             size=same[order],
-            applied=Applied(duplicate_judgments=given.duplicates),
+            applied=Applied(duplicate_judgments=dicts.duplicates),
         )
 
 

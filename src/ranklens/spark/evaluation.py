@@ -98,14 +98,14 @@ def _together(
     rows_of = {name: int(size) for name, size in sizes.collect()}
     retrieved_rows = rows_of.pop(None, 0)  # of all queries that are not long
     long = list(rows_of)
-    parts, known = [], Facts()
+    parts, facts = [], Facts()
     if long:
         of_long = _few(collected(only(gold, long)))
         table = by_query_id(of_long)
         is_rich = isinstance(table, Judgments)
         judged = table if is_rich else {query: table[query] for query in long if query in table}
         unjudged = [query for query in long if query not in judged]
-        known = Facts(
+        facts = Facts(
             Applied(ignored=len(unjudged)), first={"unjudged query": min(unjudged)} if unjudged else {}
         )
         if judged:
@@ -129,7 +129,7 @@ def _together(
     )
     rows = sorted_by_query(judgments.unionByName(retrieved), tasks_for(judged_rows + retrieved_rows))
     task = JudgeTogether(judging, any(map(has_lists, given)))
-    return scores_of([*parts, rows.mapInArrow(task, judging.schema)], judging, known)
+    return scores_of([*parts, rows.mapInArrow(task, judging.schema)], judging, facts)
 
 
 def _few(table: pl.DataFrame) -> TableOrDicts:

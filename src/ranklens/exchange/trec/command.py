@@ -61,8 +61,8 @@ _FORMATS = {"-R": ("qrels", "prefs", "qrels_prefs", "qrels_jg"), "-T": ("trec_re
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 for success, 1 for wrong usage, 2 for wrong input, 3 if the system failed."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    return (program if arguments is None else guarded)(_NAME, lambda: run(given))
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    return (program if arguments is None else guarded)(_NAME, lambda: run(words))
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -199,9 +199,9 @@ def _stream(run: Source, options: Options) -> TableStream:
 
 def _by_groups(qrels: Source, run: Source, options: Options) -> _Printout:
     """The measures over judgment groups and preferences."""
-    known = [*(GROUP_MEASURES if options.format == "qrels_jg" else groups.PREFERENCES)]
-    nicknames = {n: m for n, m in groups.NICKNAMES.items() if {*m} <= {"runid", "num_q", *known}}
-    wanted = requested(options.measures or [_DEFAULTS[options.format]], nicknames, ["num_q", *known])
+    names_of_all = [*(GROUP_MEASURES if options.format == "qrels_jg" else groups.PREFERENCES)]
+    nicknames = {n: m for n, m in groups.NICKNAMES.items() if {*m} <= {"runid", "num_q", *names_of_all}}
+    wanted = requested(options.measures or [_DEFAULTS[options.format]], nicknames, ["num_q", *names_of_all])
     judgments = groups.read_judgments(qrels, options.format, options.manner)
     if options.query is not None:
         judgments = [j for j in judgments if j.query == options.query]
@@ -213,7 +213,7 @@ def _by_groups(qrels: Source, run: Source, options: Options) -> _Printout:
         rankings[query][doc] = score
     if options.complete and options.version == 10:
         rankings |= {query: {_PHANTOM: 1.0} for query in queries.difference(rankings)}
-    names = [name for name in known if name in wanted]
+    names = [name for name in names_of_all if name in wanted]
     if options.format == "qrels_jg":
         lines = [line for name in names for line in printed_lines(GROUP_MEASURES[name], wanted[name])]
         by_query = groups.average_over_groups(judgments, rankings, options.policy, lines)

@@ -96,8 +96,8 @@ def _levels(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed
 
 def with_any(measure: Measure, **params: Value) -> Measure:
     """The measure with parameters outside of their limits, which trec_eval does not have: a relevance level of 0, say."""
-    kept = [(key, value) for key, value in measure.params if key not in params]
-    return replace(measure, params=(*kept, *params.items()))
+    others = [(key, value) for key, value in measure.params if key not in params]
+    return replace(measure, params=(*others, *params.items()))
 
 
 def _refuse_repeated(self: TrecMeasure, values: Sequence[float]) -> None:
@@ -116,8 +116,8 @@ def _pairs(self: TrecMeasure, parameters: Sequence[str] | None, example: str) ->
     """What ``name=value`` parameters set."""
     for parameter in parameters or ():
         if "=" not in parameter:
-            given = f"{self.name}.{','.join(parameters or ())}"
-            raise MeasureError(f"{given} cannot be read: write it as {self.name}.{example}.")
+            request = f"{self.name}.{','.join(parameters or ())}"
+            raise MeasureError(f"{request} cannot be read: write it as {self.name}.{example}.")
     return dict(parameter.split("=", 1) for parameter in parameters or ())
 
 
@@ -133,10 +133,10 @@ def _utility(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printe
 
 
 def _persistence(self: TrecMeasure, parameters: Sequence[str] | None) -> list[Printed]:
-    given = _pairs(self, parameters, "p=0.8")
-    if given.keys() - {"p"}:
+    pairs = _pairs(self, parameters, "p=0.8")
+    if pairs.keys() - {"p"}:
         raise MeasureError(f"{self.name} takes p, as in {self.name}.p=0.8, not {','.join(parameters or ())}.")
-    return _with(self, parameters, p=given.get("p", "0.9"))
+    return _with(self, parameters, p=pairs.get("p", "0.9"))
 
 
 # In the order in which trec_eval calculates and prints them.

@@ -23,10 +23,10 @@ def convention(name: str) -> Convention:
     >>> convention("lightgbm").policy.empty
     'one'
     """
-    known = OTHER_NAMES.get(name.lower(), name.lower())
-    if known not in CONVENTIONS:
+    tool = OTHER_NAMES.get(name.lower(), name.lower())
+    if tool not in CONVENTIONS:
         raise InputError(f"There is no convention {name!r}: {nearest(name, CONVENTIONS)}")
-    return CONVENTIONS[known]
+    return CONVENTIONS[tool]
 
 
 def chosen(given: str | Convention) -> Convention:
@@ -40,5 +40,5 @@ def read(
     """Measures and policy under a convention, if one is given; the user's own policy comes first."""
     if given is None:
         return parse_many(measures), policy
-    found = chosen(given).measures(measures)
-    return found, policy or chosen(given).policy_for(found)
+    wanted = chosen(given).measures(measures)
+    return wanted, policy or chosen(given).policy_for(wanted)

@@ -49,15 +49,15 @@ class Convention:
         k = k or self.bare.get(base)
         ours = self.names[base]
         _, level = self._without_level(text)
-        found = parse(ours.replace("@{k}", f"@{k}" if k else "") + (f"-l{level}" if level else ""))
-        return found if str(found) == text.strip() else replace(found, asked=text.strip())
+        parsed = parse(ours.replace("@{k}", f"@{k}" if k else "") + (f"-l{level}" if level else ""))
+        return parsed if str(parsed) == text.strip() else replace(parsed, asked=text.strip())
 
     def measures(self, given: str | Measure | Iterable[str | Measure]) -> list[Measure]:
         """The same for several."""
         if isinstance(given, str):
             given = re.split(r"[,\s]+", given.strip())
-        found = [self.measure(one) for one in ([given] if isinstance(given, Measure) else given)]
-        return list({(one, self._policy_of(one)): one for one in found}.values())
+        parsed = [self.measure(one) for one in ([given] if isinstance(given, Measure) else given)]
+        return list({(one, self._policy_of(one)): one for one in parsed}.values())
 
     def policy_for(self, measures: Iterable[Measure]) -> Policy:
         """The policy of these measures, which must be the same for all of them."""
@@ -87,16 +87,20 @@ class Convention:
     def reasons(self, text: str) -> list[str]:
         """Why its number differs from the usual one, in sentences."""
         base, k = self._own(text)
-        found = [self.why[""], *self.own_reasons(text)] if "" in self.why else self.own_reasons(text)
+        sentences = [self.why[""], *self.own_reasons(text)] if "" in self.why else self.own_reasons(text)
         if k is None and base in self.bare:
-            found.append(f"Without a cutoff it looks at the first {self.bare[base]} documents.")
-        return found
+            sentences.append(f"Without a cutoff it looks at the first {self.bare[base]} documents.")
+        return sentences
 
     def own_reasons(self, text: str) -> list[str]:
         """Those of one measure, without what holds for all of the tool's."""
         base, _ = self._own(text)
-        found = [self.why[base]] if base in self.why else []
-        return [*found, "Tied documents are averaged over all their orders."] if base in self.tied else found
+        sentences = [self.why[base]] if base in self.why else []
+        return (
+            [*sentences, "Tied documents are averaged over all their orders."]
+            if base in self.tied
+            else sentences
+        )
 
     def _own(self, text: str) -> tuple[str, int | None]:
         """The tool's name and the cutoff, where the measure goes by our name as well."""
@@ -124,6 +128,6 @@ class Convention:
 
 def _taken_apart(text: str) -> tuple[str, int | None]:
     """``"NDCG_at_10"`` → ``("ndcg", 10)``"""
-    found = re.fullmatch(r"\s*(.+?)(?:[@:]|_at_|_cut_)(\d+)(-?)\s*", text)
-    base, k, minus = (found[1], int(found[2]), found[3]) if found else (text.strip(), None, "")
+    match = re.fullmatch(r"\s*(.+?)(?:[@:]|_at_|_cut_)(\d+)(-?)\s*", text)
+    base, k, minus = (match[1], int(match[2]), match[3]) if match else (text.strip(), None, "")
     return base.lower() + minus, k

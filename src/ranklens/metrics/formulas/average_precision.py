@@ -118,8 +118,8 @@ def interpolated_precision(
     # Half up, but not floor(x + 0.5): the largest number below 0.5 plus 0.5 is 1 in floating point.
     half_up = np.floor(wanted) + (wanted - np.floor(wanted) >= 0.5)
     needed = np.floor(wanted + 0.9) if rounding == "trec9" else half_up
-    found = position if passages is None else hits.cumulative(passages)
-    enough = found >= needed[hits.query]
+    found_so_far = position if passages is None else hits.cumulative(passages)
+    enough = found_so_far >= needed[hits.query]
     return hits.where(enough).max((position / hits.rank)[enough])
 
 

@@ -236,10 +236,10 @@ def rank_biased_utility(
     hits = intents.hits.top(k).relevant(ANY)
     best = intents.ideal.max(intents.ideal.grade)[hits.query]
     stop = (np.exp2(hits.grade) - 1) / np.exp2(best)
-    found = hits.sum(stop * hits.survival(stop) * np.power(p, hits.rank - 1.0))
+    utility = hits.sum(stop * hits.survival(stop) * np.power(p, hits.rank - 1.0))
     retrieved = topics.judged.retrieved
     seen = retrieved if k is None else np.minimum(retrieved, k)
-    return (1 - p) * topics.total(topics.labels.weight * found) - effort * (1 - np.power(p, seen))
+    return (1 - p) * topics.total(topics.labels.weight * utility) - effort * (1 - np.power(p, seen))
 
 
 @measure("IA", "intent_aware", {"U_IA": {"of": "UMeasure"}, "U-IA": {"of": "UMeasure"}})
@@ -254,8 +254,8 @@ def intent_aware(topics: Diverse, *, of: Inner) -> FloatArray:
 
 
 def _log2(rank: IntArray) -> FloatArray:
-    found: FloatArray = 1 / np.log2(rank + 1)
-    return found
+    discount: FloatArray = 1 / np.log2(rank + 1)
+    return discount
 
 
 def _reciprocal(rank: IntArray) -> FloatArray:

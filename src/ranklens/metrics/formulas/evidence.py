@@ -63,9 +63,9 @@ def evidence_r_precision(sets: Evidential) -> FloatArray:
     With the sets {a, b} and {c}, the ranking a, x, b scores 0.5.
     """
     early = sets.rank <= sets.size[sets.member]
-    found = np.bincount(sets.member[early], minlength=len(sets.query)).astype(np.float64)
+    early_hits = np.bincount(sets.member[early], minlength=len(sets.query)).astype(np.float64)
     best = np.zeros(len(sets.judged))
-    np.maximum.at(best, sets.query, ratio(found, sets.size))
+    np.maximum.at(best, sets.query, ratio(early_hits, sets.size))
     return best
 
 

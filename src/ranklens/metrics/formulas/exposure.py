@@ -76,12 +76,12 @@ def _mean_distance(
     features = described.values("features")
     out = np.zeros(listing.n_queries)
     for query in range(listing.n_queries):  # as many pairs as a list has, which are few
-        known = [
+        vectors = [
             features[doc] for doc in listing.doc[listing.query == query].tolist() if features[doc] is not None
         ]
-        if len(known) > 1:
-            table = distances(known)
-            out[query] = (table.sum() - np.trace(table)) / (len(known) * (len(known) - 1))
+        if len(vectors) > 1:
+            table = distances(vectors)
+            out[query] = (table.sum() - np.trace(table)) / (len(vectors) * (len(vectors) - 1))
     return out
 
 
@@ -89,8 +89,8 @@ def _distances(features: list[Any], distance: str) -> FloatArray:
     """Between each two, 0 on the diagonal."""
     if distance == "jaccard":
         sets = [frozenset(one) for one in features]
-        found = [[1 - len(a & b) / len(a | b) if a | b else 0.0 for b in sets] for a in sets]
-        return np.array(found, dtype=np.float64)
+        distances = [[1 - len(a & b) / len(a | b) if a | b else 0.0 for b in sets] for a in sets]
+        return np.array(distances, dtype=np.float64)
     table = np.array(features, dtype=np.float64)
     if distance == "cosine":
         length = np.linalg.norm(table, axis=1, keepdims=True)
@@ -99,8 +99,8 @@ def _distances(features: list[Any], distance: str) -> FloatArray:
         np.fill_diagonal(far, 0.0)
         return np.asarray(far, dtype=np.float64)
     apart = table[:, None, :] - table[None, :, :]
-    found = (apart != 0).mean(axis=2) if distance == "hamming" else np.sqrt((apart**2).sum(axis=2))
-    return np.asarray(found, dtype=np.float64)
+    between = (apart != 0).mean(axis=2) if distance == "hamming" else np.sqrt((apart**2).sum(axis=2))
+    return np.asarray(between, dtype=np.float64)
 
 
 @measure("uRBP", "urbp")
@@ -117,14 +117,14 @@ def understandability_biased_precision(
     That is its property ``understandability``, from 0 to 1; 0 for a document without it.
     """
     listing = described.listing.top(k)
-    known = np.array([value or 0.0 for value in described.values("understandability")], dtype=np.float64)
-    wrong = known[(known < 0) | (known > 1)]
+    understood = np.array([value or 0.0 for value in described.values("understandability")], dtype=np.float64)
+    wrong = understood[(understood < 0) | (understood > 1)]
     if len(wrong):
         raise MeasureError(
             f"{described.name}: an understandability of {wrong[0]:g} is not allowed; it is from 0 to 1."
         )
     worth = listing.marked(described.judged.relevant(rel))
-    return (1 - p) * listing.sum(worth * known[listing.doc] * np.power(p, listing.rank - 1.0))
+    return (1 - p) * listing.sum(worth * understood[listing.doc] * np.power(p, listing.rank - 1.0))
 
 
 @measure("AWRF", over_rankings=True)
@@ -209,13 +209,16 @@ def _exposures(described: Described, k: int | None, target: Target) -> tuple[Flo
 
 def _relevant_share(described: Described, names: Mapping[str, int], otherwise: FloatArray) -> FloatArray:
     """What the groups of the relevant documents add up to, retrieved or not."""
-    details, known = described.details, described.documents
+    details, described_documents = described.details, described.documents
     relevant = np.flatnonzero(details.grade >= described.judged.policy.rel)
     docs = [details.names[i] for i in relevant.tolist()]
-    member = _membership([known.get(doc, known.get(str(doc), {})).get("group") for doc in docs], names)
-    found = np.zeros_like(otherwise)
-    np.add.at(found, details.query[relevant], member)
-    return np.where(found.sum(axis=1, keepdims=True) > 0, found, otherwise)
+    member = _membership(
+        [described_documents.get(doc, described_documents.get(str(doc), {})).get("group") for doc in docs],
+        names,
+    )
+    shares = np.zeros_like(otherwise)
+    np.add.at(shares, details.query[relevant], member)
+    return np.where(shares.sum(axis=1, keepdims=True) > 0, shares, otherwise)
 
 
 def _groups(given: Any) -> dict[str, float]:
@@ -247,5 +250,5 @@ def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
 
 
 def _added(table: FloatArray) -> FloatArray:
-    found: FloatArray = np.sum(table, axis=1)
-    return found
+    sums: FloatArray = np.sum(table, axis=1)
+    return sums

@@ -33,8 +33,8 @@ def cumulative_match(judged: Judged, *, k: Cutoff = 1, rel: Rel = 1) -> FloatArr
 def mean_rank(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     """The rank of the first relevant document; one below the last if none was retrieved. Averaged over queries, it is MnR."""
     hits = judged.relevant(rel)
-    found = hits.sum(hits.first() * hits.rank)
-    return np.where(found > 0, found, judged.retrieved + 1.0)
+    first = hits.sum(hits.first() * hits.rank)
+    return np.where(first > 0, first, judged.retrieved + 1.0)
 
 
 @measure("MedR", "median_rank", "med_r", aggregate="median", low=1, high=np.inf, better="lower")

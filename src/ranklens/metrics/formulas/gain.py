@@ -167,10 +167,10 @@ def ndcg_at_relevant(judged: Judged, *, gains: Gains = None) -> FloatArray:
     so_far = hits.cumulative(discounted)
     positive = hits.grade > 0
     best = ideal.upto(ideal_discounted, hits.query, hits.rank)
-    found = hits.where(positive)
-    missed = ideal.sum() - found.sum()
+    gained = hits.where(positive)
+    missed = ideal.sum() - gained.sum()
     rest = ratio(missed * hits.sum(discounted), ideal.sum(ideal_discounted))
-    total = np.maximum(found.sum(ratio(so_far, best)[positive]) + rest, 0)
+    total = np.maximum(gained.sum(ratio(so_far, best)[positive]) + rest, 0)
     return ratio(total, ideal.sum())
 
 
@@ -312,21 +312,17 @@ def cumulated_gain_from(
 
     def cumulated(judged: Judged, *, k: Cutoff = None) -> FloatArray:
         grades = dict.fromkeys([*judged.hits.grade.tolist(), *judged.ideal.grade.tolist()])
-        table = (
-            None
-            if gain is None
-            else {
-                g: _number(name, gain(int(g) if g.is_integer() else g), g) if g > 0 else 0.0 for g in grades
-            }
-        )
+        table = None
+        if gain is not None:
+            worths = {g: gain(int(g) if g.is_integer() else g) for g in grades if g > 0}
+            table = {g: _number(name, worths[g], g) if g in worths else 0.0 for g in grades}
         value = _divided(_gained(judged, k, "linear", table), name, discount)
         if not normalised:
             return value
         return ratio(value, _divided(_ideal(judged, k, "linear", table), name, discount))
 
-    cumulated.__doc__ = "Cumulated gain with gains and discounts of one's own" + (
-        ", divided by that of the ideal ranking." if normalised else "."
-    )
+    ending = ", divided by that of the ideal ranking." if normalised else "."
+    cumulated.__doc__ = f"Cumulated gain with gains and discounts of one's own{ending}"
     measure(name, high=1.0 if normalised else np.inf, average_ties=True)(cumulated)
     return parse(name)
 
@@ -338,9 +334,11 @@ def _divided(hits: Hits, name: str, discount: Callable[[int], float] | None) -> 
     return hits.sum(hits.grade / np.array([by[rank] for rank in hits.rank.tolist()]))
 
 
-def _number(name: str, value: object, given: float, least: float = 0.0) -> float:
+def _number(name: str, value: object, argument: float, least: float = 0.0) -> float:
     """The value of a function of the user: a finite number of at least ``least``."""
     if not isinstance(value, (int, float, np.number)) or not least <= float(value) < np.inf:
         what = "a number from 0" if not least else "a number above 0"
-        raise MeasureError(f"{name}: the function returned {value!r} for {given:g}; it must return {what}.")
+        raise MeasureError(
+            f"{name}: the function returned {value!r} for {argument:g}; it must return {what}."
+        )
     return float(value)

@@ -203,8 +203,8 @@ def _first_best(hits: Hits) -> BoolArray:
     """Where the first document of the best retrieved grade is."""
     best = hits.max(hits.grade)[hits.query]
     seen = hits.cumulative((hits.grade == best).astype(np.float64))
-    found: BoolArray = (hits.grade == best) & (seen == 1)
-    return found
+    is_first: BoolArray = (hits.grade == best) & (seen == 1)
+    return is_first
 
 
 def with_gains(judged: Judged, rel: float, gains: Mapping[float, float] | None) -> tuple[Judged, float]:

@@ -92,15 +92,15 @@ def _rankings(judged: Judged, k: int | None) -> list[list[float]]:
     hits = judged.hits.top(k)
     retrieved = np.minimum(judged.retrieved, judged.retrieved if k is None else k).tolist()
     places = _split(hits.rank.astype(np.float64), hits.query, len(judged))
-    found = []
+    rankings = []
     for length, ranks, grades in zip(
         retrieved, places, _split(hits.grade, hits.query, len(judged)), strict=True
     ):
         ranking = [0.0] * length
         for rank, grade in zip(ranks, grades, strict=True):
             ranking[int(rank) - 1] = grade
-        found.append(ranking)
-    return found
+        rankings.append(ranking)
+    return rankings
 
 
 def _value(

@@ -60,10 +60,10 @@ def precision(
 
     ``over=retrieved`` divides by min(k, retrieved).
     """
-    found = judged.relevant(rel).top(k).sum()
+    hits = judged.relevant(rel).top(k).sum()
     if k is None:
-        return ratio(found, judged.retrieved)
-    return ratio(found, np.minimum(k, judged.retrieved) if over == "retrieved" else float(k))
+        return ratio(hits, judged.retrieved)
+    return ratio(hits, np.minimum(k, judged.retrieved) if over == "retrieved" else float(k))
 
 
 @measure(
@@ -87,11 +87,11 @@ def recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1, cap: bool = False)
 
     ``cap=true`` divides by min(R, k), so that 1 can be reached (BEIR's R_cap, trec_eval's relative_P).
     """
-    found, total = judged.found(rel, k), judged.total(rel)
+    hits, total = judged.found(rel, k), judged.total(rel)
     if cap and k:
         total = np.minimum(total, k)
-        found = np.minimum(found, total)  # a chunk may hold more passages than there are ranks
-    return ratio(found, total)
+        hits = np.minimum(hits, total)  # a chunk may hold more passages than there are ranks
+    return ratio(hits, total)
 
 
 @measure("F", "f1", "f_measure", average_ties=True, bounds="monotone without k")
@@ -130,8 +130,8 @@ def full_recall(judged: Judged, *, k: Cutoff = None, rel: Rel = 1) -> FloatArray
     sets make no difference: each of their documents is relevant.
     """
     total = judged.total(rel)
-    found: BoolArray = (judged.found(rel, k) == total) & (total > 0)
-    return found.astype(np.float64)
+    is_complete: BoolArray = (judged.found(rel, k) == total) & (total > 0)
+    return is_complete.astype(np.float64)
 
 
 @measure("Rprec", "r_precision", "r-precision", "R-Prec", average_ties=True, bounds="by rank")
@@ -209,7 +209,7 @@ def fall_out(
 
     ``empty=one`` is 1 where there are none, as in torchmetrics.
     """
-    found = judged.relevant(0).top(k).sum() - judged.relevant(rel).top(k).sum()
+    irrelevant_hits = judged.relevant(0).top(k).sum() - judged.relevant(rel).top(k).sum()
     irrelevant = judged.total(0) - judged.total(rel)
-    share = ratio(found, irrelevant)
+    share = ratio(irrelevant_hits, irrelevant)
     return np.where(irrelevant == 0, 1.0, share) if empty == "one" else share

@@ -42,11 +42,13 @@ def binary_preference(judged: Judged, *, rel: Rel = 1) -> FloatArray:
     irrelevant = (hits.grade >= 0) & (hits.grade < rel)
     above = hits.cumulative(irrelevant.astype(np.float64))
     bound = np.minimum(judged.total(0) - total, total)[hits.query]
-    kept = 1 - ratio(np.minimum(above, total[hits.query]), bound)
+    credit = 1 - ratio(np.minimum(above, total[hits.query]), bound)
     relevant = hits.grade >= rel
-    found = hits.where(relevant)
-    passages = judged.passages(found, rel)
-    return ratio(found.sum(kept[relevant] if passages is None else kept[relevant] * passages), total)
+    relevant_hits = hits.where(relevant)
+    passages = judged.passages(relevant_hits, rel)
+    return ratio(
+        relevant_hits.sum(credit[relevant] if passages is None else credit[relevant] * passages), total
+    )
 
 
 @measure("gm_Bpref", aggregate="geometric", bounds=Unbounded("it leaves unjudged documents out by design"))
@@ -84,9 +86,9 @@ def area_under_curve(
             return value(relevant, groups.cut - relevant, tied_loss(groups))
 
         return Groups.of(judged, k, rel).expected(of_groups)
-    found = judged.relevant(rel).top(k).sum()
+    relevant_hits = judged.relevant(rel).top(k).sum()
     retrieved = judged.retrieved if k is None else np.minimum(k, judged.retrieved)
-    return value(found, retrieved - found, ranking_loss(judged, k=k, rel=rel))
+    return value(relevant_hits, retrieved - relevant_hits, ranking_loss(judged, k=k, rel=rel))
 
 
 @measure("RankingLoss", "label_ranking_loss", "ranking_loss", average_ties=True, better="lower")
@@ -171,10 +173,10 @@ def compatibility(judged: Judged, *, p: Chance = 0.95, normalize: bool = True) -
     # A document is in both rankings from the later of its two ranks on: what that adds is a difference of two sums.
     weight = np.concatenate([np.zeros(1), np.cumsum(np.power(p, ranks - 1.0) / ranks)])
     later = np.maximum(hits.rank, _ideal_rank(hits, ideal))
-    found = hits.sum(weight[depth[hits.query]] - weight[later - 1])
+    overlap = hits.sum(weight[depth[hits.query]] - weight[later - 1])
     whole = ideal.sum(weight[depth[ideal.query]] - weight[ideal.rank - 1])
     every = (1 - np.power(p, depth)) / (1 - p)
-    return ratio(found, whole if normalize else every)
+    return ratio(overlap, whole if normalize else every)
 
 
 def _ideal_rank(hits: Hits, ideal: Hits) -> IntArray:

@@ -280,16 +280,11 @@ def calibration(recommended: Recommended, *, k: Cutoff = 10, smoothing: Tail = 0
 
 def _groups(items: Iterable[str], documents: Mapping[Any, Mapping[str, Any]]) -> dict[Any, float]:
     """The share of each group among items; an item of several groups counts in part for each."""
-    found: dict[Any, float] = {}
+    weights: dict[Any, float] = {}
     for item in items:
-        given = documents.get(item, {}).get("group")
-        of = (
-            {}
-            if given is None
-            else dict(given)
-            if isinstance(given, Mapping)
-            else dict.fromkeys([given] if isinstance(given, str) else given, 1.0)
-        )
-        for group, weight in of.items():
-            found[group] = found.get(group, 0.0) + weight / sum(of.values())
-    return {group: weight / sum(found.values()) for group, weight in found.items()}
+        groups = documents.get(item, {}).get("group") or {}
+        if not isinstance(groups, Mapping):
+            groups = dict.fromkeys([groups] if isinstance(groups, str) else groups, 1.0)
+        for group, weight in groups.items():
+            weights[group] = weights.get(group, 0.0) + weight / sum(groups.values())
+    return {group: weight / sum(weights.values()) for group, weight in weights.items()}

@@ -68,14 +68,14 @@ def inferred_ndcg(
 
     ``rounding=down`` gives the ideal ranking of sample_eval.pl before October 2011: whole documents, at ranks that go on from fractions.
     """
-    kept = np.ones(len(pool.hits), dtype=bool) if k is None else pool.hits.rank <= k
-    stratum, grade, rank = pool.stratum[kept], pool.hits.grade[kept], pool.hits.rank[kept]
+    counted = np.ones(len(pool.hits), dtype=bool) if k is None else pool.hits.rank <= k
+    stratum, grade, rank = pool.stratum[counted], pool.hits.grade[counted], pool.hits.rank[counted]
     n = len(pool.query)
     gain = np.bincount(stratum, np.maximum(grade, 0) / np.log2(rank + 1.0), n).astype(np.float64, copy=False)
     mean = ratio(gain, np.bincount(stratum[grade >= 0], minlength=n).astype(np.float64))
-    found = np.bincount(pool.query, np.bincount(stratum, minlength=n) * mean, len(pool.judged))
+    dcg = np.bincount(pool.query, np.bincount(stratum, minlength=n) * mean, len(pool.judged))
     return ratio(
-        found.astype(np.float64, copy=False), _ideal(pool.sampled, k, 0.5 if rounding == "nearest" else 0.0)
+        dcg.astype(np.float64, copy=False), _ideal(pool.sampled, k, 0.5 if rounding == "nearest" else 0.0)
     )
 
 

@@ -33,28 +33,28 @@ class Groups:
         assert first.spread is not None
         new = (np.diff(first.query, prepend=-1) != 0) | (np.diff(first.rank, prepend=-1) != 0)
         row, group = np.flatnonzero(new), np.cumsum(new) - 1
-        found = np.rint(np.bincount(group, first.spread.share * first.spread.size, len(row)))
+        relevant = np.rint(np.bincount(group, first.spread.share * first.spread.size, len(row)))
         return cls(
             len(judged),
             first.query[row],
             first.rank[row],
             first.spread.size[row],
-            found.astype(np.float64),
+            relevant.astype(np.float64),
             cut,
         )
 
     @property
     def inside(self) -> IntArray:
         """How many places of each group are looked at."""
-        found: IntArray = np.minimum(self.size, self.cut[self.query] - self.start + 1)
-        return found
+        places: IntArray = np.minimum(self.size, self.cut[self.query] - self.start + 1)
+        return places
 
     @property
     def above(self) -> FloatArray:
         """How many relevant documents are above each group."""
         running = np.concatenate([np.zeros(1), np.cumsum(self.relevant)])
-        found: FloatArray = running[:-1] - running[np.searchsorted(self.query, self.query)]
-        return found
+        above: FloatArray = running[:-1] - running[np.searchsorted(self.query, self.query)]
+        return above
 
     def total(self, values: FloatArray) -> FloatArray:
         return np.bincount(self.query, values, self.n_queries).astype(np.float64, copy=False)
@@ -112,9 +112,9 @@ def last_rank(groups: Groups, *, last: bool = False) -> FloatArray:
     """The rank of the last relevant document; with ``last``, the end of its group."""
     groups_with = groups.relevant > 0
     within = groups.size if last else groups.relevant * (groups.size + 1) / (groups.relevant + 1)
-    found = np.zeros(groups.n_queries)
-    np.maximum.at(found, groups.query[groups_with], (groups.start - 1 + within)[groups_with])
-    return found
+    ranks = np.zeros(groups.n_queries)
+    np.maximum.at(ranks, groups.query[groups_with], (groups.start - 1 + within)[groups_with])
+    return ranks
 
 
 def groups_for_last(judged: Judged, k: int | None, rel: float, name: str) -> Groups:

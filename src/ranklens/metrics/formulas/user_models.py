@@ -116,8 +116,8 @@ def _seen(judged: Judged, first: int, last: int, asked: Asked, *, best: bool) ->
     gain = np.full((last - first, asked.max_n), float(best))
     highest = highest_grade(judged, asked.max_grade)
     gain[hits.query - first, hits.rank - 1] = np.clip(hits.grade / highest, 0, 1)
-    known = judged.total(float(np.nextafter(0, 1)))[first:last]
-    relevant = np.maximum(known, (gain > 0).sum(axis=1)) if best else known
+    judged_relevant = judged.total(float(np.nextafter(0, 1)))[first:last]
+    relevant = np.maximum(judged_relevant, (gain > 0).sum(axis=1)) if best else judged_relevant
     return Seen(gain, relevant, _costs(judged, first, last, asked))
 
 
@@ -127,8 +127,8 @@ def _costs(judged: Judged, first: int, last: int, asked: Asked) -> FloatArray:
     if details is None or details.listing is None or details.documents is None:
         return np.full((1, asked.max_n), float(asked.cost))
     listing, out = details.listing, np.full((last - first, asked.max_n), float(asked.cost))
-    given = [details.documents.get(name, {}).get("cost", asked.cost) for name in listing.names]
-    each = np.array(given, dtype=np.float64)
+    costs = [details.documents.get(name, {}).get("cost", asked.cost) for name in listing.names]
+    each = np.array(costs, dtype=np.float64)
     if not (each > 0).all():
         raise MeasureError(f"A document costs {each[~(each > 0)][0]:g}; costs must be above 0.")
     here = np.flatnonzero((listing.query >= first) & (listing.query < last) & (listing.rank <= asked.max_n))
@@ -150,8 +150,8 @@ def _value(seen: Seen, expect: Expected, model: Callable[[Seen], FloatArray], at
         worth, weight = seen.gain if expect == "EU" else seen.cost, share
     else:
         worth, weight = seen.so_far if expect == "ETU" else seen.spent, _arriving(on) * (1 - on)
-    found: FloatArray = np.sum(weight * worth, axis=1)
-    return found
+    expected: FloatArray = np.sum(weight * worth, axis=1)
+    return expected
 
 
 def _arriving(on: FloatArray) -> FloatArray:
@@ -309,8 +309,8 @@ def information_foraging(
     """
     goal = 1 - 1 / (1 + b1 * np.exp((T - seen.so_far) * R1))
     rate = 1 / (1 + b2 * np.exp((A - seen.so_far / seen.spent) * R2))
-    found: FloatArray = goal if kind == "goal" else rate if kind == "rate" else goal * rate
-    return found
+    goes_on: FloatArray = goal if kind == "goal" else rate if kind == "rate" else goal * rate
+    return goes_on
 
 
 @_model("NERR8")

@@ -23,12 +23,12 @@ def ap_ends(part: Completion, rel: float) -> tuple[FloatArray, FloatArray]:
     low, high = np.zeros(n), np.zeros(n)
     edges = np.searchsorted(part.hits.query, range(n + 1))
     ideal = part.judged.ideal
-    known = np.bincount(ideal.query[ideal.grade >= rel], minlength=n)
+    relevant = np.bincount(ideal.query[ideal.grade >= rel], minlength=n)
     is_relevant = part.hits.grade >= rel
     for query in range(n):
         rows = slice(edges[query], edges[query + 1])
         open_ = part.unjudged[rows] if part.top >= rel else np.zeros(rows.stop - rows.start, dtype=bool)
-        low[query], high[query] = _ends(is_relevant[rows], open_, int(known[query]))
+        low[query], high[query] = _ends(is_relevant[rows], open_, int(relevant[query]))
     return low, high
 
 

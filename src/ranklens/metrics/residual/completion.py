@@ -46,9 +46,9 @@ class Completion:
     def filled(self, grades: FloatArray) -> Judged:
         """With these grades for all rows; those of judged documents do not change."""
         hits = replace(self.hits, grade=np.where(self.unjudged, grades, self.hits.grade))
-        known = self.judged.ideal.where(self.judged.ideal.grade >= 0)
-        query = np.concatenate([known.query, hits.query[self.unjudged]])
-        grade = np.concatenate([known.grade, hits.grade[self.unjudged]])
+        judged = self.judged.ideal.where(self.judged.ideal.grade >= 0)
+        query = np.concatenate([judged.query, hits.query[self.unjudged]])
+        grade = np.concatenate([judged.grade, hits.grade[self.unjudged]])
         order = np.lexsort((-grade, query))
         ideal = Hits(query[order], np.ones(len(order), dtype=np.int64), grade[order], hits.n_queries)
         return replace(

@@ -94,8 +94,8 @@ class _Query:
         ratio = 0.0
         for _ in range(_STEPS):
             chosen = (added - ratio * ideal_of).argmax(axis=1)
-            found = float(ratio_of(self.judged + (self.steps * added[chosen]).sum(), self.ideal(chosen)))
-            if found <= ratio:
+            better = float(ratio_of(self.judged + (self.steps * added[chosen]).sum(), self.ideal(chosen)))
+            if better <= ratio:
                 break
-            ratio = found
+            ratio = better
         return ratio

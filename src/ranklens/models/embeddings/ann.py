@@ -72,14 +72,8 @@ class AnnRecall(Shown):
         for name, lost in self.lost.items():
             assert self.approximate is not None
             assert self.exact is not None
-            rows.append(
-                [
-                    name,
-                    f"{self.approximate.mean[name]:.4f}",
-                    f"{self.exact.mean[name]:.4f} exact",
-                    f"{0.0 - lost:+.4f}",
-                ]
-            )
+            means = f"{self.approximate.mean[name]:.4f}", f"{self.exact.mean[name]:.4f} exact"
+            rows.append([name, *means, f"{0.0 - lost:+.4f}"])
         return Table(["measure", "approximate", "95% interval, or exact", "difference"], rows)
 
 
@@ -99,8 +93,7 @@ def ann_recall(
     beyond the first ``k``. Where the exact side has fewer than ``k`` documents, all of them are looked for; if it has none, the query
     counts as 1. The number -1, which FAISS puts where it found no more, is no document.
 
-    >>> found = ann_recall({"q": ["a", "c"]}, {"q": ["a", "b"]}, k=2)
-    >>> found.mean
+    >>> ann_recall({"q": ["a", "c"]}, {"q": ["a", "b"]}, k=2).mean
     0.5
     """
     k = inputs.count(k, "k")
@@ -118,7 +111,15 @@ def ann_recall(
     values = np.array(
         [_overlap(near.get(query, {}), docs, k, tied.get(query, set())) for query, docs in right.items()]
     )
-    _warn_of_unknown_ties(exact, near, values, k)
+    lacking = exact.lacks_ties if isinstance(exact, Run) else ()
+    unsure = sum(
+        query in lacking and query in near and value < 1 for query, value in zip(right, values, strict=True)
+    )
+    if unsure:
+        warn(
+            f"Of {words.counted(unsure, 'query', 'queries')}, more documents tie with the last of the exact run than it holds. "
+            f"An index that found others of them at rank {k} is counted as having missed, so recall may be higher."
+        )
     scores = (
         (None, None) if qrels is None else (evaluate(qrels, near, measures), evaluate(qrels, right, measures))
     )
@@ -186,20 +187,6 @@ def _refuse_distances(approximate: mappings.ByQuery, exact: mappings.ByQuery) ->
         raise InputError(
             "The approximate and the exact run have the same documents in opposite orders, so one of them seems to hold distances. "
             "Higher scores must mean better documents: pass {document: -distance}, or lists of documents, best first."
-        )
-
-
-def _warn_of_unknown_ties(exact: object, near: mappings.ByQuery, values: FloatArray, k: int) -> None:
-    if not isinstance(exact, Run):
-        return
-    unsure = sum(
-        query in exact.lacks_ties and query in near and value < 1
-        for query, value in zip(exact, values, strict=True)
-    )
-    if unsure:
-        warn(
-            f"Of {words.counted(unsure, 'query', 'queries')}, more documents tie with the last of the exact run than it holds. "
-            f"An index that found others of them at rank {k} is counted as having missed, so recall may be higher."
         )
 
 

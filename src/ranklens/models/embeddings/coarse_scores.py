@@ -228,13 +228,13 @@ class _ByteBlock(local):
 def _multiplies_bytes() -> bool:
     """Whether torch has the product, and gives it exactly: older processors cut sums off."""
     torch = load_torch()
-    given = torch.full((64, 256), _LARGEST, dtype=torch.int8)
-    given[::2] = -_LARGEST
+    numbers = torch.full((64, 256), _LARGEST, dtype=torch.int8)
+    numbers[::2] = -_LARGEST
     try:
-        product = torch._int_mm(given, given.T, out=torch.empty((64, 64), dtype=torch.int32))  # noqa: SLF001
+        product = torch._int_mm(numbers, numbers.T, out=torch.empty((64, 64), dtype=torch.int32))  # noqa: SLF001
     except (AttributeError, RuntimeError, TypeError):
         return False
-    return bool(product.double().eq(given.double() @ given.double().T).all())
+    return bool(product.double().eq(numbers.double() @ numbers.double().T).all())
 
 
 def _chosen(queries: Tensor, rows: IntArray) -> Tensor:

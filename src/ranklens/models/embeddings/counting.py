@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -21,14 +21,14 @@ Block_contra = TypeVar("Block_contra", contravariant=True)
 
 
 class Reader(Protocol[Documents_contra]):
-    """Whoever looks at every block of scores."""
+    """Looks at every block of scores."""
 
     def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Documents_contra) -> None:
         """``rows`` are the queries that the rows of the block belong to, rising."""
 
 
 class Sieve(Protocol[Documents_contra, Block_contra]):
-    """Whoever looks at a block before it is scored in full."""
+    """Looks at a block before it is scored in full."""
 
     def spread(self, work: Callable[[int, Documents], None], blocks: Iterable[tuple[int, Documents]]) -> None:
         """Do the work for every block, perhaps for several at a time."""
@@ -53,7 +53,8 @@ def read_blocks(
             opened = space.open(documents)
         except NotFiniteError as wrong:
             raise refuse(first_doc + wrong.row) from None
-        for rows in _slices(len(space)):
+        for first in range(0, len(space), QUERY_ROWS):
+            rows = np.arange(first, min(first + QUERY_ROWS, len(space)))
             left = rows if sieve is None else sieve.read(opened, rows, first_doc, documents)
             if len(left):
                 scores = space.scores(opened, left)
@@ -65,10 +66,6 @@ def read_blocks(
         return
     for block in blocks:
         read(*block)
-
-
-def _slices(size: int) -> Iterator[IntArray]:
-    return (np.arange(first, min(first + QUERY_ROWS, size)) for first in range(0, size, QUERY_ROWS))
 
 
 class Counter(Generic[Documents, Block]):
@@ -136,9 +133,8 @@ def compare(
     columns: list[IntArray] = []
     buffer, every = np.empty(values.shape[1], bool), np.arange(values.shape[1])
     several = np.bincount(row, minlength=len(values))[row] >= 2
-    reached = (
-        values.max(axis=1)[row] >= low
-    )  # few blocks have a document as good as the judged ones, if these rank high
+    # Few blocks have a document as good as the judged ones, if these rank high.
+    reached = values.max(axis=1)[row] >= low
     for i in np.flatnonzero(reached & ~several).tolist():
         scores = values[row[i]]
         above[i] = np.count_nonzero(np.greater(scores, high[i], out=buffer))
@@ -160,10 +156,8 @@ def compare(
             above[members], near = higher, np.flatnonzero(np.greater(not_lower, higher))
         else:
             ordered = np.sort(scores)
-            start, end = (
-                np.searchsorted(ordered, low[members]),
-                np.searchsorted(ordered, high[members], "right"),
-            )
+            start = np.searchsorted(ordered, low[members])
+            end = np.searchsorted(ordered, high[members], "right")
             above[members], near = len(ordered) - end, np.flatnonzero(end > start)
         for i in (near + members.start).tolist():
             pairs.append(i)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,26 +63,14 @@ class EmbeddingScores(Scores):
 
 @overload
 def evaluate_embeddings(
-    queries: object,
-    documents: object,
-    qrels: object,
-    measures: Measures = "rag",
-    policy: Policy | None = None,
-    *,
-    dims: None = None,
-    **options: Unpack[EmbeddingOptions],
-) -> EmbeddingScores: ...
+    queries: object, documents: object, qrels: object, measures: Measures = ..., policy: Policy | None = ...,
+    *, dims: None = ..., **options: Unpack[EmbeddingOptions],
+) -> EmbeddingScores: ...  # fmt: skip
 @overload
 def evaluate_embeddings(
-    queries: object,
-    documents: object,
-    qrels: object,
-    measures: Measures = "rag",
-    policy: Policy | None = None,
-    *,
-    dims: int | Sequence[int],
-    **options: Unpack[EmbeddingOptions],
-) -> Matryoshka: ...
+    queries: object, documents: object, qrels: object, measures: Measures = ..., policy: Policy | None = ...,
+    *, dims: int | Sequence[int], **options: Unpack[EmbeddingOptions],
+) -> Matryoshka: ...  # fmt: skip
 def evaluate_embeddings(
     queries: object,
     documents: object,
@@ -161,7 +149,7 @@ def evaluate_embeddings(
         return Matryoshka({size: scores(model.cut(size)) for size in sizes})
 
 
-class Matryoshka(Mapping[int, Scores]):
+class Matryoshka(dict[int, Scores]):
     """Scores by the number of dimensions kept; made by ``evaluate_embeddings(..., dims=[64, 768])``.
 
     >>> import numpy as np, ranklens as rl
@@ -172,18 +160,6 @@ class Matryoshka(Mapping[int, Scores]):
     >>> sizes.comparison.systems
     ('2', '16')
     """
-
-    def __init__(self, scores: Mapping[int, Scores]) -> None:
-        self._scores = dict(scores)
-
-    def __getitem__(self, dims: int) -> Scores:
-        return self._scores[dims]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._scores)
-
-    def __len__(self) -> int:
-        return len(self._scores)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -196,7 +172,7 @@ class Matryoshka(Mapping[int, Scores]):
 
         named = {str(dims): scores.per_query for dims, scores in self.items()}
         if len(named) > 1:
-            settings.setdefault("baseline", str(max(self._scores)))
+            settings.setdefault("baseline", str(max(self)))
         return compare_scores(named, **settings)
 
     def __str__(self) -> str:

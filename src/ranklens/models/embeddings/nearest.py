@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
-from ranklens.arrays import FloatArray, IntArray, NumberArray
+from ranklens.arrays import FloatArray, IntArray
 from ranklens.models.embeddings.judged_ranks import TieOrder
 from ranklens.models.embeddings.model import Corpus
 from ranklens.models.embeddings.spaces import Block, ScoreBlock, Space
@@ -39,7 +39,9 @@ class Nearest(Generic[Documents, Block]):
             kept.margin = max(kept.margin, margin)
             floor = kept.floor + scores.shift[i] - 2 * kept.margin
             near = np.flatnonzero(row >= below(floor, row.dtype))
-            near = _best(row, near, self.k, 2 * margin)
+            if len(near) > self.k:  # those that may be among the best k: within twice the margin of the k-th
+                kth = float(np.partition(row[near], len(near) - self.k)[len(near) - self.k])
+                near = near[row[near] >= below(kth - 2 * margin, row.dtype)]
             if len(near) > _SLACK * self.k:  # nearly all the same: only their exact scores tell
                 exact = self.space.exact(documents, np.full(len(near), query), near)
                 order = best_first(near + first_doc, exact, self.order)
@@ -84,8 +86,8 @@ def exact_best(
     score = _exact(space, query, doc, corpus, step)
     rankings = []
     for first, last in pairwise(np.searchsorted(query, np.arange(len(candidates) + 1)).tolist()):
-        kept = best_first(doc[first:last], score[first:last], order) + first
-        rankings.append(with_ties(doc[kept], score[kept], k))
+        ranked = best_first(doc[first:last], score[first:last], order) + first
+        rankings.append(with_ties(doc[ranked], score[ranked], k))
     return rankings
 
 
@@ -95,6 +97,14 @@ def with_ties(doc: IntArray, score: FloatArray, k: int) -> Best:
     return Best(doc[:last], score[:last])
 
 
+def exact_of(
+    space: Space[Documents, Block], corpus: Corpus[Documents], query: IntArray, doc: IntArray, step: int
+) -> FloatArray:
+    """The exact scores of pairs; each document is fetched once."""
+    rows = np.unique(doc)
+    return space.exact(corpus.take(rows, step), query, np.searchsorted(rows, doc))
+
+
 def _exact(
     space: Space[Documents, Block], query: IntArray, doc: IntArray, corpus: Corpus[Documents], step: int
 ) -> FloatArray:
@@ -102,8 +112,7 @@ def _exact(
     if corpus.is_addressable:
         for first in range(0, len(doc), step):
             part = slice(first, first + step)
-            rows = np.unique(doc[part])
-            score[part] = space.exact(corpus.take(rows, step), query[part], np.searchsorted(rows, doc[part]))
+            score[part] = exact_of(space, corpus, query[part], doc[part], step)
         return score
     # What cannot be addressed is read once, in its order, for all queries together.
     by_doc = np.argsort(doc, kind="stable")
@@ -117,9 +126,8 @@ def _exact(
 class _Candidates:
     def __init__(self) -> None:
         self.doc, self.score, self.floor, self.margin = np.zeros(0, np.int64), np.zeros(0), -np.inf, 0.0
-        self.dropped = (
-            -np.inf
-        )  # the highest exact score of a document that was dropped for one of the same block
+        # The highest exact score of a document that was dropped for one of the same block.
+        self.dropped = -np.inf
 
     def add(self, doc: IntArray, score: FloatArray) -> None:
         self.doc, self.score = np.concatenate([self.doc, doc]), np.concatenate([self.score, score])
@@ -135,13 +143,3 @@ def below(value: float, kind: np.dtype[Any]) -> np.floating:
     """The number in the type of the scores, rounded down."""
     number: np.floating = kind.type(value)
     return np.nextafter(number, kind.type(-np.inf)) if np.isfinite(value) else number
-
-
-def _best(row: NumberArray, near: IntArray, k: int, width: float) -> IntArray:
-    """Those that may be among the best k: within ``width`` of the k-th."""
-    if len(near) <= k:
-        return near
-    values = row[near]
-    kth = float(np.partition(values, len(values) - k)[len(values) - k])
-    kept: IntArray = near[values >= below(kth - width, row.dtype)]
-    return kept

@@ -13,7 +13,7 @@ from ranklens.errors import InputError
 from ranklens.models.embeddings.counting import Counter, read_blocks
 from ranklens.models.embeddings.judged_ranks import Places, TieOrder, Wanted
 from ranklens.models.embeddings.model import Corpus, DenseModel, Model
-from ranklens.models.embeddings.nearest import Best, Nearest
+from ranklens.models.embeddings.nearest import Best, Nearest, exact_of
 from ranklens.models.embeddings.spaces import Block, NotFiniteError, Space
 from ranklens.models.embeddings.task import Ids, Task
 from ranklens.models.embeddings.vectors import Documents, on_gpu, taken
@@ -82,7 +82,9 @@ class Ranking:
     def _on_host(self, model: Model[Documents, Block]) -> tuple[Places, list[Best] | None]:
         corpus, space = model.corpus, self._space(model, self.task.query_rows)
         step = self.batch or model.documents_at_once
-        wanted = self._wanted(space, corpus, step)
+        task = self.task
+        exact = exact_of(space, corpus, task.pair_query, task.pair_doc, step)
+        wanted = Wanted(task.pair_query, task.pair_doc, exact)
         counter = Counter(space, wanted, self.order)
         if self.top is not None:
             nearest = Nearest(space, self.top + self._most_excluded(), self.order)
@@ -126,9 +128,7 @@ class Ranking:
             return counter.places, None
         k = self.top + self._most_excluded()
         best, cut_off = best_on_device(counter, chunks, k, self._document_not_finite)
-        if len(
-            cut_off
-        ):  # so many documents tie that the device could not keep them: the processor finds the best
+        if len(cut_off):  # more documents tie than the device could keep: the processor finds the best
             step, space = model.documents_at_once, self._space(model, task.query_rows[cut_off])
             nearest = Nearest(space, k, self.order)
             read_blocks(space, corpus.blocks(step), [nearest], self._document_not_finite)
@@ -152,14 +152,6 @@ class Ranking:
             )
         return check_device(device)
 
-    def _wanted(self, space: Space[Documents, Block], corpus: Corpus[Documents], step: int) -> Wanted:
-        """The pairs with their exact scores."""
-        task = self.task
-        rows = np.unique(task.pair_doc)
-        vectors = corpus.take(rows, step)
-        exact = space.exact(vectors, task.pair_query, np.searchsorted(rows, task.pair_doc))
-        return Wanted(task.pair_query, task.pair_doc, exact)
-
     def _leave_out(
         self,
         places: Places,
@@ -172,9 +164,7 @@ class Ranking:
         task = self.task
         if not len(task.excluded_doc):
             return
-        rows = np.unique(task.excluded_doc)
-        vectors = corpus.take(rows, step)
-        exact = space.exact(vectors, task.excluded_query, np.searchsorted(rows, task.excluded_doc))
+        exact = exact_of(space, corpus, task.excluded_query, task.excluded_doc, step)
         # Every excluded document meets every wanted one of its query.
         first = np.searchsorted(wanted.query, task.excluded_query, "left")
         count = np.searchsorted(wanted.query, task.excluded_query, "right") - first
@@ -194,8 +184,8 @@ class Ranking:
         assert self.top is not None
         for place, (name, ranking) in enumerate(zip(names, best, strict=True)):
             if gone:
-                kept = [i for i, doc in enumerate(ranking.doc.tolist()) if (place, doc) not in gone]
-                ranking = ranking._replace(doc=ranking.doc[kept], score=ranking.score[kept])  # noqa: PLW2901
+                left = [i for i, doc in enumerate(ranking.doc.tolist()) if (place, doc) not in gone]
+                ranking = ranking._replace(doc=ranking.doc[left], score=ranking.score[left])  # noqa: PLW2901
             run.add(name, ranking, self.top)
         return run
 

@@ -148,19 +148,11 @@ def flat(given_scores: object, labels: object, mask: object, groups: Groups) -> 
     if label.ndim == 1:
         raise InputError("mask is for scores of two dimensions; leave out the documents that do not count.")
     query, names = groups.columns(*label.shape)
-    kept = np.ones(label.shape, bool) if mask is None else as_array(mask, "mask").astype(bool)
-    if kept.shape != label.shape:
-        raise InputError(f"mask has the shape {kept.shape}, scores {label.shape}; both must be the same.")
-    rows = np.flatnonzero(kept)
-    hidden = np.flatnonzero(~kept.reshape(-1) & (label.reshape(-1) > 0))
+    shown = np.ones(label.shape, bool) if mask is None else as_array(mask, "mask").astype(bool)
+    if shown.shape != label.shape:
+        raise InputError(f"mask has the shape {shown.shape}, scores {label.shape}; both must be the same.")
+    grade = label.reshape(-1)
+    rows, hidden = np.flatnonzero(shown), np.flatnonzero(~shown.reshape(-1) & (grade > 0))
     columns = (np.arange(label.size) % max(label.shape[1], 1))[rows]
-    flat_label = label.reshape(-1)
-    return Rows(
-        query[rows],
-        taken(scores.reshape(-1), rows),
-        flat_label[rows],
-        names,
-        columns,
-        query[hidden],
-        flat_label[hidden],
-    )
+    score = taken(scores.reshape(-1), rows)
+    return Rows(query[rows], score, grade[rows], names, columns, query[hidden], grade[hidden])

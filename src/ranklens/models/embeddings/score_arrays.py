@@ -72,23 +72,20 @@ def evaluate_scores(
     chosen = make_policy(policy, options)
     rows = flat(scores, labels, mask, Groups(queries, sizes, offsets, query_ids))
     if doc_ids is not None:
-        rows = _with_names(rows, as_list(doc_ids, "doc_ids"))
-    return score_rows(rows, parse_many(measures), chosen, relevant)
-
-
-def _with_names(rows: Rows, docs: Sequence[object]) -> Rows:
-    if len(docs) != len(rows.score):
-        raise InputError(
-            f"doc_ids has {len(docs):,} ids for {len(rows.score):,} documents; pass one for each."
-        )
-    seen: set[tuple[int, str]] = set()
-    for pair in zip(rows.query.tolist(), map(str, docs), strict=True):
-        if pair in seen:
+        docs = as_list(doc_ids, "doc_ids")
+        if len(docs) != len(rows.score):
             raise InputError(
-                f"doc_ids: document {pair[1]!r} appears twice in query {rows.queries[pair[0]]!r}; keep one of them."
+                f"doc_ids has {len(docs):,} ids for {len(rows.score):,} documents; pass one for each."
             )
-        seen.add(pair)
-    return replace(rows, docs=docs)
+        seen: set[tuple[int, str]] = set()
+        for pair in zip(rows.query.tolist(), map(str, docs), strict=True):
+            if pair in seen:
+                raise InputError(
+                    f"doc_ids: document {pair[1]!r} appears twice in query {rows.queries[pair[0]]!r}; keep one of them."
+                )
+            seen.add(pair)
+        rows = replace(rows, docs=docs)
+    return score_rows(rows, parse_many(measures), chosen, relevant)
 
 
 def score_rows(rows: Rows, measures: Sequence[Measure], policy: Policy, relevant: object = None) -> Scores:
@@ -165,7 +162,7 @@ def _order_on_device(queries: IntArray, score: Tensor) -> tuple[IntArray, BoolAr
 
 
 class _ByQuery(Mapping[str, dict[str, float]]):
-    """Numbers of documents by query, for whoever looks at single queries; made when they are asked for."""
+    """Numbers of documents by query, computed on access."""
 
     def __init__(self, rows: Rows, values: NumberArray | Tensor) -> None:
         self._rows, self._values = rows, values
@@ -174,9 +171,7 @@ class _ByQuery(Mapping[str, dict[str, float]]):
     def __getitem__(self, query: str) -> dict[str, float]:
         chosen = np.flatnonzero(self._rows.query == self._number[query])
         values = np.asarray(as_array(self._values, "values"), np.float64)[chosen]
-        return {
-            self._rows.doc(row): value for row, value in zip(chosen.tolist(), values.tolist(), strict=True)
-        }
+        return dict(zip(map(self._rows.doc, chosen.tolist()), values.tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._number)
@@ -190,7 +185,5 @@ class _Judged(_ByQuery):
 
     def __getitem__(self, query: str) -> dict[str, float]:
         more = self._rows.unscored[self._rows.unscored_query == self._number[query]]
-        return {
-            **super().__getitem__(query),
-            **{f"unscored {number}": grade for number, grade in enumerate(more.tolist(), 1)},
-        }
+        unscored = {f"unscored {number}": grade for number, grade in enumerate(more.tolist(), 1)}
+        return {**super().__getitem__(query), **unscored}

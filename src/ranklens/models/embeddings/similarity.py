@@ -34,24 +34,17 @@ def exact_scores(queries: NumberArray, documents: NumberArray, similarity: Simil
     step = max(_PAIR_NUMBERS // max(queries.shape[1], 1), 1)
     for first in range(0, len(queries), step):
         rows = slice(first, first + step)
-        q, d = (
-            np.array(queries[rows], np.float64, order="C"),
-            np.array(documents[rows], np.float64, order="C"),
-        )
-        out[rows] = _exact(q, d, similarity)
+        q, d = (np.array(vectors[rows], np.float64, order="C") for vectors in (queries, documents))
+        if similarity == "euclidean":
+            d -= q
+            d *= d
+            out[rows] = -np.sum(d, axis=1)
+            continue
+        out[rows] = np.sum(q * d, axis=1)
+        if similarity == "cosine":
+            lengths = np.sqrt(np.sum(q * q, axis=1)) * np.sqrt(np.sum(d * d, axis=1))
+            out[rows] = np.divide(out[rows], lengths, out=np.zeros(len(q)), where=lengths > 0)
     return out
-
-
-def _exact(q: FloatArray, d: FloatArray, similarity: Similarity) -> FloatArray:
-    if similarity == "euclidean":
-        d -= q
-        d *= d
-        return np.asarray(-np.sum(d, axis=1))
-    scores: FloatArray = np.sum(q * d, axis=1)
-    if similarity == "cosine":
-        lengths = np.sqrt(np.sum(q * q, axis=1)) * np.sqrt(np.sum(d * d, axis=1))
-        scores = np.divide(scores, lengths, out=np.zeros(len(scores)), where=lengths > 0)
-    return scores
 
 
 def lengths(vectors: NumberArray) -> FloatArray:
@@ -72,9 +65,7 @@ def rough_lengths(vectors: NumberArray) -> FloatArray:
     if vectors.dtype == np.float32:
         with np.errstate(over="ignore", invalid="ignore"):
             rough: FloatArray = np.sqrt(squares(vectors).astype(np.float64))
-        if (
-            2.0**-40 < rough.max(initial=0) < 2.0**60
-        ):  # else squares may be too small or too large for float32
+        if 2.0**-40 < rough.max(initial=0) < 2.0**60:  # else squares may leave the range of float32
             return rough
     return lengths(vectors)
 

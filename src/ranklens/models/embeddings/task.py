@@ -87,7 +87,7 @@ class Task:
     applied: Applied
     examples: tuple[
         str, str, str
-    ]  # for messages: a query with a vector, a judged document, a document with a vector
+    ]  # for messages: a query and a document with a vector, between them a judged document
     unjudged: Callable[[], Iterable[str]]  # queries with a vector but without judgments
     explained: bool  # a warning has said why no judged document is retrieved
 
@@ -218,7 +218,19 @@ def _excluded(
     if exclude is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     where = {name: int(place[i]) for i, name in enumerate(names) if present[i]}
-    named = _named_pairs(exclude, where)
+    named: list[tuple[object, object]] | None = None
+    if isinstance(exclude, str):
+        named = [(query, query) for query in where] if exclude == "self" else None
+    elif isinstance(exclude, Mapping):
+        each = ((query, [docs] if isinstance(docs, str) else docs) for query, docs in exclude.items())
+        named = [(query, doc) for query, docs in each for doc in docs]
+    elif isinstance(exclude, Iterable):
+        with suppress(TypeError, ValueError):
+            named = [(query, doc) for query, doc in exclude]
+    if named is None:
+        raise InputError(
+            f"exclude={exclude!r:.60} is not allowed; use 'self', {{query: [documents]}} or a list of (query, document) pairs."
+        )
     pairs = [(str(query), str(doc)) for query, doc in named if str(query) in where]
     query = np.array([where[name] for name, _ in pairs], dtype=np.int64)
     doc = documents.find([name for _, name in pairs])
@@ -228,17 +240,3 @@ def _excluded(
             f"exclude={exclude!r:.60} leaves nothing out: no such query and document are there. Do the ids have the same format?"
         )
     return both[0], both[1]
-
-
-def _named_pairs(exclude: object, queries: Iterable[str]) -> list[tuple[object, object]]:
-    if isinstance(exclude, str) and exclude == "self":
-        return [(query, query) for query in queries]
-    if isinstance(exclude, Mapping):
-        each = ((query, [docs] if isinstance(docs, str) else docs) for query, docs in exclude.items())
-        return [(query, doc) for query, docs in each for doc in docs]
-    if isinstance(exclude, Iterable):
-        with suppress(TypeError, ValueError):
-            return [(query, doc) for query, doc in exclude]
-    raise InputError(
-        f"exclude={exclude!r:.60} is not allowed; use 'self', {{query: [documents]}} or a list of (query, document) pairs."
-    )

@@ -49,7 +49,14 @@ def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
         )
     if not place.exists():
         raise InputError(f"{place} does not exist.", path=str(place))
-    opened = [_open(file, vectors) for file in files]
+    for file in files:
+        if file.suffix not in _SUFFIXES:
+            raise InputError(
+                f"{file.name}: vectors are read from {', '.join(_SUFFIXES[:-1])} and {_SUFFIXES[-1]} files, or a folder of them.",
+                path=str(file),
+            )
+    readers = {".npy": _npy, ".parquet": _parquet, ".safetensors": _safetensors}
+    opened = [readers[file.suffix](file, vectors) for file in files]
     for piece in opened[1:]:
         if piece.size != opened[0].size:
             raise InputError(
@@ -70,20 +77,7 @@ def _by_numbers(path: Path) -> tuple[list[str | int], str]:
     return [int(part) if i % 2 else part for i, part in enumerate(parts)], path.name
 
 
-def _open(path: Path, vectors: str | None) -> Piece:
-    if path.suffix == ".npy":
-        return _npy(path)
-    if path.suffix == ".safetensors":
-        return _safetensors(path, vectors)
-    if path.suffix == ".parquet":
-        return _parquet(path, vectors)
-    raise InputError(
-        f"{path.name}: vectors are read from {', '.join(_SUFFIXES[:-1])} and {_SUFFIXES[-1]} files, or a folder of them.",
-        path=str(path),
-    )
-
-
-def _npy(path: Path) -> Piece:
+def _npy(path: Path, _: str | None) -> Piece:
     try:
         array = np.load(path, mmap_mode="r")
     except ValueError:

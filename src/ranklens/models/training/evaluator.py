@@ -31,11 +31,8 @@ _USUAL = [
 ]
 _WORDS = {"Success": "Accuracy", "P": "Precision", "R": "Recall", "RR": "MRR", "nDCG": "NDCG", "AP": "MAP"}
 _SIMILARITIES: Mapping[str, Similarity] = {
-    "cosine": "cosine",
-    "dot": "dot",
-    "dot_product": "dot",
-    "euclidean": "euclidean",
-}
+    "cosine": "cosine", "dot": "dot", "dot_product": "dot", "euclidean": "euclidean",
+}  # fmt: skip
 
 
 class Evaluator:
@@ -123,7 +120,9 @@ class Evaluator:
             doc_ids=list(self.corpus),
             **self._options,
         )
-        self.history[_label(epoch, steps, len(self.history))] = scores
+        parts = [f"epoch {epoch:g}"] if epoch != -1 else []
+        parts += [f"step {steps}"] if steps != -1 else []
+        self.history[", ".join(parts) or f"call {len(self.history) + 1}"] = scores
         means = {self._key(measure, similarity): scores.mean[str(measure)] for measure in self.measures}
         self.primary_metric = self._key(self._primary, similarity)
         self.greater_is_better = self._primary.definition.better != "lower"
@@ -153,9 +152,7 @@ class Evaluator:
                 f"{type(model).__name__} has no method encode; pass a model that turns texts into vectors."
             )
         options: dict[str, int] = {"batch_size": self.batch_size, "show_progress_bar": False}
-        if hasattr(
-            model, "similarity_fn_name"
-        ):  # sentence-transformers: leave the vectors where they are made
+        if hasattr(model, "similarity_fn_name"):  # sentence-transformers: vectors stay where they are made
             options["convert_to_tensor"] = True
         vectors = encode(texts, **options)
         return vectors if self.truncate_dim is None else vectors[:, : self.truncate_dim]
@@ -197,9 +194,3 @@ def _choose_primary(measures: Sequence[Measure], asked: str | Measure | None) ->
         return wanted
     gains = [measure for measure in measures if measure.definition.name == "nDCG"]
     return max(gains, key=lambda measure: measure.k or 1 << 62, default=measures[0])
-
-
-def _label(epoch: float, steps: int, calls: int) -> str:
-    if steps != -1:
-        return f"step {steps}" if epoch == -1 else f"epoch {epoch:g}, step {steps}"
-    return f"epoch {epoch:g}" if epoch != -1 else f"call {calls + 1}"

@@ -103,20 +103,16 @@ class Meter:
         numbers: dict[str | tuple[int, str], int] = {}
         number = [batch.numbered(numbers, place) for place, batch in enumerate(self._batches)]
         batches = [batch.rows for batch in self._batches]
-        query, unscored_query = (
-            np.concatenate(
-                [np.zeros(0, np.int64), *(names[of] for names, of in zip(number, some, strict=True))]
-            )
-            for some in ([rows.query for rows in batches], [rows.unscored_query for rows in batches])
+        each = [*zip(number, batches, strict=True)]
+        none = np.zeros(0, np.int64)
+        query = np.concatenate([none, *(names[rows.query] for names, rows in each)])
+        unscored_query = np.concatenate([none, *(names[rows.unscored_query] for names, rows in each)])
+        columns = (
+            [rows.score for rows in batches],
+            [rows.label for rows in batches],
+            [rows.unscored for rows in batches],
         )
-        score, label, unscored = (
-            np.concatenate([np.zeros(0), *some])
-            for some in (
-                [rows.score for rows in batches],
-                [rows.label for rows in batches],
-                [rows.unscored for rows in batches],
-            )
-        )
+        score, label, unscored = (np.concatenate([np.zeros(0), *column]) for column in columns)
         order = np.argsort(query, kind="stable")
         names = [one if isinstance(one, str) else f"{one[0]}.{one[1]}" for one in numbers]
         rows = Rows(query[order], score[order], label[order], names, None, unscored_query, unscored)
