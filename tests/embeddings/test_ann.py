@@ -29,12 +29,13 @@ def by_hand(approximate, exact, k):
 
 
 def agreeing_pairs(approximate, exact):
-    """How many pairs of documents both have in the same order, and in opposite ones."""
+    """How many pairs of documents both have in the same order, and in opposite ones; the exact run puts others last."""
     found = [0, 0]
     for query in set(approximate) & set(exact):
         a, b = approximate[query], exact[query]
-        for one, other in combinations(set(a) & set(b), 2):
-            if (product := (a[one] - a[other]) * (b[one] - b[other])) != 0:
+        last = min(b.values(), default=0) - 1
+        for one, other in combinations(a, 2):
+            if (product := (a[one] - a[other]) * (b.get(one, last) - b.get(other, last))) != 0:
                 found[product < 0] += 1
     return found
 

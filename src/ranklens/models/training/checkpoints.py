@@ -115,7 +115,7 @@ def compare_checkpoints(
     if not isinstance(scores, Mapping) or len(scores) < 2:
         what = counted(len(scores), "step") if isinstance(scores, Mapping) else f"a {type(steps).__name__}"
         raise InputError(
-            f"compare_checkpoints needs the scores of two steps or more, as {{'100': scores, '200': scores}}; it was what {what}."
+            f"compare_checkpoints needs the scores of two steps or more, as {{'100': scores, '200': scores}}; it was given {what}."
         )
     named = {str(step): one for step, one in scores.items()}
     comparison = compare_scores(named, measure, test=test, correction=correction, alpha=alpha)
