@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklens.errors import MeasureError, nearest
 from ranklens.metrics.catalog import Definition, definition
-from ranklens.metrics.parameters import Nested, Value, as_argument, shown
+from ranklens.metrics.parameters import Nested, Value, shown
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray
@@ -56,7 +56,7 @@ class Measure:
     def __call__(self, judged: Judged) -> FloatArray:
         """One value per query."""
         own = self.definition
-        if self._judged_only:
+        if self.params and dict(self.params).get("judged_only"):
             judged = judged.condensed()
         values = own.function(own.view.of(judged, str(self)) if own.view else judged, **self._arguments)
         if own.is_foreign:
@@ -68,13 +68,14 @@ class Measure:
         return values
 
     @cached_property
-    def _judged_only(self) -> bool:
-        return bool(dict(self.params).get("judged_only", False))
-
-    @cached_property
     def _arguments(self) -> dict[str, object]:
         """What the formula is called with."""
-        return {name: as_argument(value) for name, value in self.params if name != "judged_only"}
+        arguments: dict[str, object] = {}
+        for name, value in self.params:
+            is_table = isinstance(value, tuple) and isinstance(value[0], tuple)
+            if name != "judged_only":
+                arguments[name] = dict(value) if is_table else value  # type: ignore[arg-type]
+        return arguments
 
     def counts_as_one(self, judged: Judged) -> BoolArray | None:
         """Which queries count as 1 because no document is relevant; None if that is not the policy, or 1 not the best value."""

@@ -198,9 +198,3 @@ def shown(value: Value) -> str:
         shown = [f"{part[0]}: {part[1]}" if isinstance(part, tuple) else str(part) for part in value]
         return ("{%s}" if isinstance(value[0], tuple) else "[%s]") % ", ".join(shown)
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def as_argument(value: Value) -> object:
-    """A value as the measure's function takes it."""
-    is_table = isinstance(value, tuple) and isinstance(value[0], tuple)
-    return dict(value) if is_table else value  # type: ignore[arg-type]
