@@ -23,6 +23,7 @@ _PLAIN = {
 _XGBOOST = {"ndcg": "nDCG(gain=exp)@{k}", "map": "AP(norm=min)@{k}", "pre": "P(over=retrieved)@{k}"}
 _TIED_LAST = "Tied documents all have the last rank of their group."
 
+# fmt: off
 CONVENTIONS: Mapping[str, Convention] = {
     one.name: one
     for one in (
@@ -39,8 +40,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             {name + minus: ours for name, ours in _XGBOOST.items() for minus in ("", "-")},
             {
                 "": f"{_INPUT} A query without relevant documents counts as 1, for pre and names that end with a minus as 0.",
-                **dict.fromkeys(("ndcg", "ndcg-"), _EXP),
-                **dict.fromkeys(("map", "map-"), _AP_MIN),
+                **dict.fromkeys(("ndcg", "ndcg-"), _EXP), **dict.fromkeys(("map", "map-"), _AP_MIN),
                 **dict.fromkeys(("pre", "pre-"), "Precision is divided by min(k, documents)."),
             },
             {name + minus: 32 for name in _XGBOOST for minus in ("", "-")},
@@ -50,13 +50,8 @@ CONVENTIONS: Mapping[str, Convention] = {
             "tf-ranking",
             Policy(ties="input"),
             {
-                "ndcg": "nDCG(gain=exp)@{k}",
-                "map": "AP@{k}",
-                "mrr": "RR@{k}",
-                "arp": "ARP@{k}",
-                "opa": "OPA@{k}",
-                "precision": "P@{k}",
-                "recall": "R@{k}",
+                "ndcg": "nDCG(gain=exp)@{k}", "map": "AP@{k}", "mrr": "RR@{k}", "arp": "ARP@{k}", "opa": "OPA@{k}",
+                "precision": "P@{k}", "recall": "R@{k}",
             },
             {"": "Tied documents are shuffled there; here they keep the order of the input.", "ndcg": _EXP},
             unknown={"": ("ties",)},
@@ -65,16 +60,9 @@ CONVENTIONS: Mapping[str, Convention] = {
             "torchmetrics",
             Policy(ties="input"),
             {
-                **_PLAIN,
-                "map": "LRAP@{k}",
-                "hitrate": "Success@{k}",
-                "hit_rate": "Success@{k}",
-                "fallout": "FallOut(empty=one)@{k}",
-                "fall_out": "FallOut(empty=one)@{k}",
-                "rprecision": "Rprec",
-                "r_precision": "Rprec",
-                "auroc": "AUC(only_relevant=zero)@{k}",
-                "normalizeddcg": "nDCG@{k}",
+                **_PLAIN, "map": "LRAP@{k}", "hitrate": "Success@{k}", "hit_rate": "Success@{k}",
+                "fallout": "FallOut(empty=one)@{k}", "fall_out": "FallOut(empty=one)@{k}", "rprecision": "Rprec",
+                "r_precision": "Rprec", "auroc": "AUC(only_relevant=zero)@{k}", "normalizeddcg": "nDCG@{k}",
                 "normalized_dcg": "nDCG@{k}",
             },
             {
@@ -97,17 +85,10 @@ CONVENTIONS: Mapping[str, Convention] = {
             "sklearn",
             Policy(ties="average"),
             {
-                "ndcg_score": "nDCG@{k}",
-                "ndcg": "nDCG@{k}",
-                "dcg_score": "DCG@{k}",
-                "dcg": "DCG@{k}",
-                "label_ranking_average_precision_score": "LRAP(tied=last)",
-                "label_ranking_loss": "RankingLoss(tied=last)",
-                "coverage_error": "CoverageError(tied=last)",
-                "average_precision_score": "LRAP(tied=last)",
-                "average_precision": "LRAP(tied=last)",
-                "roc_auc_score": "AUC",
-                "ndcg_score(ignore_ties=true)": "nDCG@{k}",
+                "ndcg_score": "nDCG@{k}", "ndcg": "nDCG@{k}", "dcg_score": "DCG@{k}", "dcg": "DCG@{k}",
+                "label_ranking_average_precision_score": "LRAP(tied=last)", "label_ranking_loss": "RankingLoss(tied=last)",
+                "coverage_error": "CoverageError(tied=last)", "average_precision_score": "LRAP(tied=last)",
+                "average_precision": "LRAP(tied=last)", "roc_auc_score": "AUC", "ndcg_score(ignore_ties=true)": "nDCG@{k}",
                 "dcg_score(ignore_ties=true)": "DCG@{k}",
             },
             {
@@ -136,8 +117,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             Policy(ties="ascending", empty="skip"),
             {**_PLAIN, "map": "AP(norm=min)@{k}", "accuracy": "Success@{k}"},
             {
-                "": "Queries without relevant documents are left out; ties go by ascending document id.",
-                "map": _AP_MIN,
+                "": "Queries without relevant documents are left out; ties go by ascending document id.", "map": _AP_MIN,
                 "accuracy": "Accuracy is Success: whether any relevant document is in the top k.",
             },
         ),
@@ -151,24 +131,14 @@ CONVENTIONS: Mapping[str, Convention] = {
             "beir",
             Policy(missing="skip"),
             {**_PLAIN, "p": "P@{k}", "r_cap": "R(cap=true)@{k}", "accuracy": "Success@{k}"},
-            {
-                "": _INTERSECTION,
-                "accuracy": "Accuracy is Success: whether any relevant document is in the top k.",
-            },
+            {"": _INTERSECTION, "accuracy": "Accuracy is Success: whether any relevant document is in the top k."},
         ),
         Convention(
             "ranx",
             Policy(ties="input"),
             {
-                **_PLAIN,
-                "hits": "HitCount@{k}",
-                "hit_rate": "Success@{k}",
-                "f1": "F@{k}",
-                "r-precision": "Rprec",
-                "dcg": "DCG@{k}",
-                "dcg_burges": "DCG(gain=exp)@{k}",
-                "ndcg_burges": "nDCG(gain=exp)@{k}",
-                "bpref": "Bpref",
+                **_PLAIN, "hits": "HitCount@{k}", "hit_rate": "Success@{k}", "f1": "F@{k}", "r-precision": "Rprec",
+                "dcg": "DCG@{k}", "dcg_burges": "DCG(gain=exp)@{k}", "ndcg_burges": "nDCG(gain=exp)@{k}", "bpref": "Bpref",
                 **{f"rbp.{p}": f"RBP(p=0.{p}, gain=raw)" for p in ("5", "8", "9", "95", "99")},
             },
             {"": "ranx has no rule for ties; here they keep the order of the input."},
@@ -186,17 +156,9 @@ CONVENTIONS: Mapping[str, Convention] = {
             "rectools",
             Policy(ties="input"),
             {
-                "precision": "P@{k}",
-                "recall": "R@{k}",
-                "hitrate": "Success@{k}",
-                "f1beta": "F@{k}",
-                "map": "AP@{k}",
-                "ndcg": "SDCG(max_grade=1)@{k}",
-                "mrr": "RR@{k}",
-                "partialauc": "pAUC@{k}",
-                "pap": "PAP@{k}",
-                "sufficientreco": "SufficientReco@{k}",
-                "coveredusers": "CoveredUsers",
+                "precision": "P@{k}", "recall": "R@{k}", "hitrate": "Success@{k}", "f1beta": "F@{k}", "map": "AP@{k}",
+                "ndcg": "SDCG(max_grade=1)@{k}", "mrr": "RR@{k}", "partialauc": "pAUC@{k}", "pap": "PAP@{k}",
+                "sufficientreco": "SufficientReco@{k}", "coveredusers": "CoveredUsers",
             },
             {
                 "": "Every interaction counts as relevant, whatever its weight.",
@@ -208,15 +170,8 @@ CONVENTIONS: Mapping[str, Convention] = {
             "recommenders",
             Policy(ties="input", missing="skip"),
             {
-                "map": "AP@{k}",
-                "map_at_k": "AP(norm=min)@{k}",
-                "ndcg": "nDCG@{k}",
-                "ndcg_at_k": "nDCG@{k}",
-                "precision": "P@{k}",
-                "precision_at_k": "P@{k}",
-                "recall": "R@{k}",
-                "recall_at_k": "R@{k}",
-                "r_precision": "Rprec",
+                "map": "AP@{k}", "map_at_k": "AP(norm=min)@{k}", "ndcg": "nDCG@{k}", "ndcg_at_k": "nDCG@{k}", "precision": "P@{k}",
+                "precision_at_k": "P@{k}", "recall": "R@{k}", "recall_at_k": "R@{k}", "r_precision": "Rprec",
             },
             {"": "Users in both frames are averaged.", "map_at_k": _AP_MIN},
             unknown={"": ("ties",)},
@@ -225,10 +180,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "spark",
             Policy(ties="input"),
             {
-                "precisionat": "P@{k}",
-                "recallat": "R@{k}",
-                "ndcgat": "nDCG(gain=exp)@{k}",
-                "meanaverageprecision": "AP",
+                "precisionat": "P@{k}", "recallat": "R@{k}", "ndcgat": "nDCG(gain=exp)@{k}", "meanaverageprecision": "AP",
                 "meanaverageprecisionat": "AP(norm=min)@{k}",
             },
             {
@@ -241,26 +193,14 @@ CONVENTIONS: Mapping[str, Convention] = {
             "elasticsearch",
             Policy(ties="input"),
             {
-                "precision": "P(over=retrieved)@{k}",
-                "recall": "R@{k}",
-                "mean_reciprocal_rank": "RR@{k}",
-                "dcg": "DCG(gain=exp)@{k}",
-                "ndcg": "nDCG(gain=exp)@{k}",
-                "expected_reciprocal_rank": "ERR@{k}",
+                "precision": "P(over=retrieved)@{k}", "recall": "R@{k}", "mean_reciprocal_rank": "RR@{k}",
+                "dcg": "DCG(gain=exp)@{k}", "ndcg": "nDCG(gain=exp)@{k}", "expected_reciprocal_rank": "ERR@{k}",
             },
             {
-                "precision": "Precision is divided by the documents returned.",
-                "dcg": _EXP,
+                "precision": "Precision is divided by the documents returned.", "dcg": _EXP,
                 "ndcg": f"{_EXP} Its ideal ranking is cut at the documents returned; here at k.",
             },
-            {
-                "precision": 10,
-                "recall": 10,
-                "mean_reciprocal_rank": 10,
-                "dcg": 10,
-                "ndcg": 10,
-                "expected_reciprocal_rank": 10,
-            },
+            {"precision": 10, "recall": 10, "mean_reciprocal_rank": 10, "dcg": 10, "ndcg": 10, "expected_reciprocal_rank": 10},
             unknown={"ndcg": ("short",)},
         ),
         Convention(
@@ -274,14 +214,8 @@ CONVENTIONS: Mapping[str, Convention] = {
             "ndeval",
             Policy(ties="ascending", missing="skip"),
             {
-                "alpha-ndcg": "alpha_nDCG@{k}",
-                "alpha-dcg": "alpha_DCG(compat=ndeval)@{k}",
-                "err-ia": "ERR_IA(compat=ndeval)@{k}",
-                "nerr-ia": "nERR_IA@{k}",
-                "nrbp": "NRBP",
-                "nnrbp": "nNRBP",
-                "map-ia": "AP_IA",
-                "p-ia": "P_IA@{k}",
+                "alpha-ndcg": "alpha_nDCG@{k}", "alpha-dcg": "alpha_DCG(compat=ndeval)@{k}", "err-ia": "ERR_IA(compat=ndeval)@{k}",
+                "nerr-ia": "nERR_IA@{k}", "nrbp": "NRBP", "nnrbp": "nNRBP", "map-ia": "AP_IA", "p-ia": "P_IA@{k}",
                 "strec": "StRecall@{k}",
             },
             {
@@ -292,6 +226,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     )
 }
+# fmt: on
 OTHER_NAMES = {
     "scikit-learn": "sklearn",
     "sbert": "sentence-transformers",
