@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.results import PairResult, SystemResult
-    from ranklens.metrics import Measure
     from ranklens.report.drilldown import Drilldown
     from ranklens.scores import Scores
 

@@ -40,11 +40,14 @@ SATISFACTION: Columns = {
     ),
     "still looking": _still_looking,
 }
-WEIGHT: Columns = {
-    "weight": lambda view: rank_biased_precision(
-        view.alone_with(view.params["rel"]), p=view.params["p"], rel=view.params["rel"]
-    )
-}
+
+
+def _weight(view: View) -> FloatArray:
+    rel = view.params["rel"]
+    return rank_biased_precision(view.alone_with(rel), p=view.params["p"], rel=rel)
+
+
+WEIGHT: Columns = {"weight": _weight}
 
 
 @measure("RR", "MRR", "recip_rank", "reciprocal_rank", average_ties=True, bounds="monotone")

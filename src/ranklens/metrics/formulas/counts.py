@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,16 +13,26 @@ from ranklens.metrics import Cutoff, Rel, formula, measure, working
 from ranklens.metrics.catalog import Columns, Unbounded
 from ranklens.metrics.formulas.ratio import ratio
 
+if TYPE_CHECKING:
+    from ranklens.metrics.cuts import View
+
 TITLE = "Counts and judgments"
 WHEN = "For knowing what was averaged, and how much of it was judged."
 
 
 _OF_JUDGMENTS = Unbounded("it is about the judgments themselves")
-FOUND: Columns = {"found": lambda view: number_relevant_retrieved(view.above, rel=view.params["rel"])}
-IRRELEVANT_ABOVE: Columns = {
-    **FOUND,
-    "irrelevant above": lambda view: number_irrelevant_judged_retrieved(view.above, rel=view.params["rel"]),
-}
+
+
+def _found(view: View) -> FloatArray:
+    return number_relevant_retrieved(view.above, rel=view.params["rel"])
+
+
+def _irrelevant_above(view: View) -> FloatArray:
+    return number_irrelevant_judged_retrieved(view.above, rel=view.params["rel"])
+
+
+FOUND: Columns = {"found": _found}
+IRRELEVANT_ABOVE: Columns = {**FOUND, "irrelevant above": _irrelevant_above}
 
 
 @measure("Judged", average_ties=True, better="neither", bounds=_OF_JUDGMENTS)

@@ -26,10 +26,14 @@ def _precision(view: View) -> FloatArray:
     return precision(view.above, rel=view.params["rel"])
 
 
+def _recall(view: View) -> FloatArray:
+    return recall(view.above, rel=view.params["rel"])
+
+
 PRECISION: Columns = {**FOUND, "precision": _precision}
 RECALL_AND_PRECISION: Columns = {
     **FOUND,
-    "recall": lambda view: recall(view.above, rel=view.params["rel"]),
+    "recall": _recall,
     "precision": _precision,
 }
 
