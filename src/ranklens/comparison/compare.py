@@ -119,7 +119,7 @@ def compare(
             f"{next(iter(rankings))} is a run, but there are no judgments to score it with; pass qrels."
         )
     data = open_collection(qrels if rankings else {}, rankings, names=Names.of(columns, match)).with_logs()
-    if match is not None:
+    if match is not None or data.qrels.has_passages:
         data = _matched(data, chosen, match)
     if (
         asked.queries is None
@@ -190,7 +190,7 @@ def _compared_on_spark(
     return compare_large(scores, wanted, settings, missing)  # type: ignore[arg-type]  # all of them are on the cluster
 
 
-def _matched(data: Collection, policy: Policy, match: Matching) -> Collection:
+def _matched(data: Collection, policy: Policy, match: Matching | None) -> Collection:
     """Judgments and runs under the judged ids."""
     pairs = {name: read_inputs(data.qrels, run, policy, match=match) for name, run in data.runs.items()}
     gold = next(iter(pairs.values()))[0] if pairs else data.qrels

@@ -19,6 +19,7 @@ from ranklens.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.data.evidence.contexts import Contexts
     from ranklens.data.files.sources import PathLike
     from ranklens.data.files.streams import TableStream
     from ranklens.data.readers.golden_and_logs import Entry, Log
@@ -46,6 +47,7 @@ class Run:
         default_factory=dict
     )  # passages that items hold besides those they are listed under
     log: Log | None = None  # that the rankings came from, under the ids of its golden set
+    contexts: Contexts | None = None  # the chunks of each query, matched with passages
 
     @classmethod
     def of(cls, rankings: Dicts | Rows) -> Run:
@@ -258,6 +260,7 @@ def opened_run(value: object, qrels: Qrels, names: Names = USUAL, format: str | 
     """A :class:`RunFile` for a path or an open file, a log for records; everything else as it is."""
     if isinstance(value, (RunFile, Run, Mapping)):
         return value
+    names = qrels.names_of_runs(names)
     source = objects.as_source(value)
     if source is not None:
         return RunFile(source, format, qrels.scored, names)

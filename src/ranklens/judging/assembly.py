@@ -118,7 +118,12 @@ def _judge_dicts(
     gold = _as_dicts(qrels)
     found = _from_dicts(gold, index_of(qrels), rankings, policy)
     further = _further(gold, run, found.queries) if run.further else None
-    judged = assemble(found, policy, known, source=sources, further=further)
+    details = None
+    if run.contexts is not None:
+        from ranklens.judging.details import Details
+
+        details = Details.reading(run.contexts.of(list(map(str, found.queries))), policy.depth)
+    judged = assemble(found, policy, known, details, sources, further)
     if not len(judged.hits):
         _hint_at_chunks(gold, rankings)
     return judged

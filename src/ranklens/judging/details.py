@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.evidence.contexts import Contexts, rows_of
 from ranklens.data.readers.rankings import Further
 from ranklens.judging.averaged_ties import spread_ties
 from ranklens.judging.hits import Hits
@@ -80,9 +81,18 @@ class Details:
     documents: Mapping[Any, Mapping[str, Any]] | None = None
     listing: Listing | None = None  # whole rankings, where something is known about documents
     train: Interactions | None = None
+    contexts: Contexts | None = None  # where passages are judged
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     # What measures made of the judgments alone: those of prepared judgments serve all runs.
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def reading(cls, contexts: Contexts, depth: int | None) -> Details:
+        """What is known where passages are judged: the first ``depth`` chunks that were retrieved."""
+        none, n = np.zeros(0, np.int64), len(contexts.queries)
+        if depth is not None:
+            contexts = contexts.take(np.arange(n), np.full(n, depth))
+        return cls(n, none, (), np.zeros(0), none, none, none, contexts=contexts)
 
     @property
     def is_sample(self) -> bool:
@@ -147,7 +157,7 @@ class Details:
 
     def take(self, queries: IntArray, upto: IntArray | None = None) -> Details:
         """The same for these queries, which may repeat; of each, the documents in its first ``upto`` ranks count as retrieved."""
-        row, query = _rows_of(self.query, queries, self.n_queries)
+        row, query = rows_of(self.query, queries, self.n_queries)
         rank = self.rank[row]
         if upto is not None:
             rank = np.where(rank <= upto[query], rank, 0)
@@ -168,27 +178,18 @@ class Details:
             strata=self.strata and _labels_of(self.strata, self, queries, doc_of),
             probabilities=self.probabilities and _labels_of(self.probabilities, self, queries, doc_of),
             listing=self.listing and self.listing.take(queries, upto),
+            contexts=self.contexts and self.contexts.take(queries, upto),
             _cache={},
             _kept={},
         )
-
-
-def _rows_of(owner: IntArray, queries: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """The rows of each of these queries, and the number of the query among ``queries``; ``owner`` is sorted."""
-    counts = np.bincount(owner, minlength=n)
-    first = np.cumsum(counts) - counts
-    chosen = counts[queries]
-    query = np.repeat(np.arange(len(queries)), chosen)
-    within = np.arange(len(query)) - np.repeat(np.cumsum(chosen) - chosen, chosen)
-    return first[queries][query] + within, query
 
 
 def _labels_of(
     labels: Labels, details: Details, queries: IntArray, docs: tuple[IntArray, IntArray, int]
 ) -> Labels:
     """The labels of these queries, with the numbers that their documents have there."""
-    label, owner = _rows_of(labels.query, queries, details.n_queries)
-    entry, new_label = _rows_of(labels.label, label, len(labels))
+    label, owner = rows_of(labels.query, queries, details.n_queries)
+    entry, new_label = rows_of(labels.label, label, len(labels))
     row, query, n = docs
     key = query * n + row  # rows come in order within each query
     wanted = owner[new_label] * n + labels.doc[entry]

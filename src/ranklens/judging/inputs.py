@@ -39,13 +39,17 @@ def read_inputs(
     """Judgments and a run of any shape that RankLens knows, under the ids that were judged."""
     if match is not None and not _is_matching(match):
         raise InputError(
-            f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
+            f"match={match!r:.60} is not allowed; use one of ranklens.matching: ByEvidence, ByField, ById, ByParent, ByText, Groups, Spans."
         )
     usual = match is None and columns is None
     if usual and type(run) is dict and isinstance(qrels, PreparedJudgments) and qrels.are_grades:
         return Qrels(qrels), Run(run)  # which costs small calls nothing
     names = Names.of(columns, match)
     gold = read_qrels(qrels, names)
+    if match is None and gold.has_passages:
+        from ranklens.data.matching.evidence import ByEvidence
+
+        match = ByEvidence()
     ranked = read_run(run, gold, names)
     if ranked.by_query is not None:
         _refuse_several(gold.by_query, ranked.by_query)
@@ -188,8 +192,14 @@ def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Q
     """Judgments and run under judged ids; a run becomes ordered lists."""
     from ranklens.data.matching.rules import ById
 
-    if isinstance(match, ById):
+    from ranklens.data.matching.evidence import ByEvidence
+
+    if isinstance(match, ById) or run.contexts is not None:
         return qrels, run
+    if isinstance(match, ByEvidence):
+        grades = qrels.golden or _grades(qrels)
+        ranked = run.log or _rankings(qrels, run, policy)
+        return qrels, match.matched(qrels, run, grades, ranked)
     grades = _grades(qrels)
     gold: Dicts = match.judgments(grades)
     if qrels.beyond_grades is not None:

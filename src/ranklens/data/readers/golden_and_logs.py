@@ -13,6 +13,7 @@ from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
+from ranklens.data.readers.chunks import Chunk, Passage, read_chunk, read_passages
 from ranklens.data.readers import frames, names
 from ranklens.data.readers.names import Names, given
 from ranklens.data.readers.rankings import NOTHING_FURTHER, Further, Rankings
@@ -53,15 +54,17 @@ class Golden(dict[str, dict[str, float]]):
         questions: Mapping[str, Question],
         unanswerable: Iterable[str] = (),
         fields: Mapping[str, Mapping[str, Any]] | None = None,
+        passages: Mapping[str, Mapping[str, Passage]] | None = None,
     ) -> None:
         super().__init__(judgments)
         self.questions = questions
         self.unanswerable = frozenset(unanswerable)
         self.fields = fields or {}  # what else is said about each question, to slice by
+        self.passages = passages or {}  # what the judged ids stand for, where passages are judged
 
     def with_judgments(self, judgments: Mapping[str, dict[str, float]]) -> Golden:
         """The same with other judgments."""
-        return Golden(judgments, self.questions, self.unanswerable, self.fields)
+        return Golden(judgments, self.questions, self.unanswerable, self.fields, self.passages)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -86,6 +89,9 @@ class Entry:
     seconds: float | None = None
     cost: float | None = None
     tokens: float | None = None
+    chunks: Sequence[Chunk] = ()  # parallel to the ids, where texts or spans are matched
+    steps: Sequence[int] = ()  # parallel to the ids, where there were several retrievals: which returned each, from 1
+    calls: int = 1
 
 
 class Log(Rankings):
@@ -150,12 +156,21 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bo
     places, found = (where or Names()).for_golden(), dict[str, dict[str, float]]()
     questions: dict[str, Question] = {}
     fields: dict[str, Mapping[str, Any]] = {}
+    passages: dict[str, dict[str, Passage]] = {}
     unanswerable, without, repeated = list[str](), list[str](), list[str]()
     for place, row, question in _each(rows, places, numbered=numbered):
         questions[question.id], fields[question.id] = question, row
         answerable = _answerable(places.find(row, "answerable"), place)
         if answerable is False:
             unanswerable.append(question.id)
+            continue
+        texts = places.find(row, "passages")
+        if texts is not None and (places.by_text or places.find(row, "expected") is None):
+            grades, passages[question.id] = read_passages(texts, place, row, repeated)
+            if grades:
+                found[question.id] = grades
+            else:
+                unanswerable.append(question.id)
             continue
         lacks_text = places.by_text and places.find(row, "expected", names.EXPECTED_TEXTS) is None
         if lacks_text and not _is_empty(places.find(row, "expected")):
@@ -169,7 +184,7 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bo
     warn_of_repeated(repeated)
     if without:
         _leave_out(without, bool(found))
-    return Golden(found, questions, unanswerable, fields)
+    return Golden(found, questions, unanswerable, fields, passages)
 
 
 def _leave_out(without: Sequence[str], others: bool) -> None:
@@ -334,6 +349,9 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
     error = failure(row, where)
     if error is not None:
         return Entry(error=error, seconds=_seconds(row, place), cost=cost, tokens=tokens)
+    steps = where.find(row, "steps")
+    if isinstance(steps, (list, tuple)):
+        return _trajectory(row, steps, place, where)
     found = where.find(row, "retrieved")
     if found is None:
         swapped = says_what_is_relevant(row, where)
@@ -343,8 +361,53 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
             else f"Accepted: {SHAPES}."
         )
         raise InputError(f"{place} does not say what was retrieved; its keys are {list(row)}. {hint}")
+    if where.with_chunks:
+        return replace(_chunks(found, place, where), seconds=_seconds(row, place), cost=cost, tokens=tokens)
     ids, scores = ranked(found, place, where)
     return Entry(ids, scores, None, _seconds(row, place), cost, tokens)
+
+
+def _chunks(found: Any, place: str, where: Names) -> Entry:
+    """Retrieved items with their texts and spans; one without an id is named by its place."""
+    chunks: list[Chunk] = []
+
+    def read(item: Any) -> str:
+        chunk = read_chunk(item)
+        chunks.append(chunk)
+        return chunk.id or f"chunk {len(chunks)}"
+
+    ids, scores = ranked(found, place, replace(where, id_from=read))
+    return Entry(ids, scores, chunks=chunks)
+
+
+def _trajectory(row: Mapping[str, Any], steps: Sequence[Any], place: str, where: Names) -> Entry:
+    """Several retrievals for one question: what they returned, one after the other. A step that failed returned nothing."""
+    every = [
+        _entry(as_mapping(step, f"{place}, step {number}"), f"{place}, step {number}", where)
+        for number, step in enumerate(steps, 1)
+    ]
+    whole = Entry(
+        seconds=_seconds(row, place), cost=_optional(given(row, names.COSTS)), tokens=_optional(given(row, names.TOKENS))
+    )
+    if every and all(step.error is not None for step in every):
+        return replace(whole, error=every[-1].error)
+    rows = [(number, doc, i) for number, step in enumerate(every, 1) for i, doc in enumerate(step.ids)]
+    if not where.with_chunks:  # by id, what an earlier step returned adds nothing
+        first = {doc: (number, doc, i) for number, doc, i in reversed(rows)}
+        rows = sorted(first.values(), key=lambda one: (one[0], one[2]))
+    return replace(
+        whole,
+        ids=[doc for _, doc, _ in rows],
+        chunks=[every[number - 1].chunks[i] for number, _, i in rows] if where.with_chunks else (),
+        steps=[number for number, _, _ in rows],
+        calls=len(every),
+        **{name: _sum(getattr(step, name) for step in every) for name in ("seconds", "cost", "tokens") if getattr(whole, name) is None},
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def _seconds(row: Mapping[str, Any], place: str) -> float | None:
