@@ -26,6 +26,7 @@ def details(
         *_if_any(_beside_the_queries(account.applied)),
         account.policy.describe() + _ties_at_cutoffs(account) if account.knows_policy else "",
         _judged_share(account, measures),
+        *_chunks(account),
         *spellings(measures),
         *(_parameters(account, measures) if parameters and account.knows_policy else []),
     ]
@@ -151,6 +152,21 @@ def _judged_share(account: Account, measures: Sequence[Measure]) -> str:
     k = deepest(measures)
     is_all = k is None or k >= account.longest
     return f"{percent(account.share)} of {'the retrieved documents' if is_all else f'the top {k}'} judged"
+
+
+def _chunks(account: Account) -> list[str]:
+    """How long the chunks are, and how the recall of passages depends on how much of each must be covered."""
+    facts = account.chunks
+    if facts is None:
+        return []
+    parts = [
+        f"{facts.per_query:.1f} chunks per query of {facts.usual:,.0f} {facts.unit} at the median (95% up to {facts.large:,.0f}, longest "
+        f"{facts.longest:,.0f})"
+    ]
+    for name, by_threshold in facts.recall.items():
+        values = ", ".join(f"{percent(least)}: {value:.4f}" for least, value in by_threshold.items())
+        parts.append(f"passages are found at {percent(facts.threshold)} coverage ({name} by threshold: {values})")
+    return parts
 
 
 def kinds_of_intervals(intervals: Mapping[str, Interval]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 import numpy as np
@@ -32,7 +32,16 @@ def cover_texts(
     >>> cover.chunk.tolist(), cover.gained.tolist(), cover.tokens.tolist(), cover.seen.tolist()
     ([0, 1], [3.0, 3.0], [4.0, 3.0, 4.0], [0.0, 0.0, 4.0])
     """
-    return Cover.joined([_Texts.of(*block, how).cover(how) for block in _blocks(passages, chunks)])
+    tasks = [partial(_cover, *block, how) for block in _blocks(passages, chunks)]
+    if len(tasks) < 2:
+        return Cover.joined([task() for task in tasks])
+    from ranklens.data.files.streams import ahead  # which needs Polars
+
+    return Cover.joined(list(ahead(tasks)))
+
+
+def _cover(passages: Sequence[Sequence[str]], chunks: Sequence[Sequence[str]], how: How) -> Cover:
+    return _Texts.of(passages, chunks, how).cover(how)
 
 
 def _blocks(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ranklens.data.run import Run
 
 How = Literal["words", "exact"]
-Corpus: TypeAlias = "Mapping[Any, Any] | Sequence[Any] | str | None"
+Chunks: TypeAlias = "Mapping[Any, Any] | Sequence[Any] | str | None"
 _BETWEEN = "\x1f"  # the unit separator comes between an item's id, its text and its span
 
 
@@ -49,7 +49,7 @@ class ByEvidence(Matching):
     Where passages and chunks have spans of the same documents, these are compared. Otherwise their texts are: ``how="words"`` ignores case,
     punctuation and variants of letters, and tolerates a changed word; ``how="exact"`` wants the passage as it is written, but for
     spaces. ``tokenizer`` says in what lengths of texts are counted: ``"words"``, ``"characters"``, an encoding of tiktoken such as
-    ``"cl100k_base"``, or a function that returns the tokens of a text. ``corpus`` has the chunks by id (``{id: text}``, ``{id: (document,
+    ``"cl100k_base"``, or a function that returns the tokens of a text. ``chunks`` has the chunks by id (``{id: text}``, ``{id: (document,
     start, end)}``, rows with an id, or a file) where only ids were retrieved.
 
     A golden set with ``passages`` is matched in this way unless ``match`` says otherwise.
@@ -67,7 +67,7 @@ class ByEvidence(Matching):
     threshold: float = 0.9
     how: How = "words"
     tokenizer: Tokenizer = WORDS
-    corpus: Corpus = None
+    chunks: Chunks = None
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
@@ -79,7 +79,7 @@ class ByEvidence(Matching):
 
     @property
     def id_from(self) -> IdFrom:
-        return None if self.corpus is not None else ChunkId()
+        return None if self.chunks is not None else ChunkId()
 
     def matches(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[Sequence[str]]:
         """Also of a single query, such as a retriever's answer that was stored."""
@@ -111,35 +111,35 @@ class ByEvidence(Matching):
 
     @cached_property
     def _by_id(self) -> Mapping[str, Chunk]:
-        """The chunks of the corpus."""
-        if self.corpus is None:
+        """The given chunks."""
+        if self.chunks is None:
             return {}
-        if isinstance(self.corpus, Mapping):
-            return {str(name): _chunk_of(str(name), value) for name, value in self.corpus.items()}
+        if isinstance(self.chunks, Mapping):
+            return {str(name): _chunk_of(str(name), value) for name, value in self.chunks.items()}
         from ranklens.data.files.rows import each_row
 
-        chunks = map(read_chunk, each_row(self.corpus, "corpus"))
-        return {chunk.id: chunk for chunk in chunks if chunk.id is not None}
+        every = map(read_chunk, each_row(self.chunks, "chunks"))
+        return {chunk.id: chunk for chunk in every if chunk.id is not None}
 
     def _chunk(self, doc: str, query: str) -> Chunk:
         """What is retrieved under an id."""
-        if self.corpus is not None:
+        if self.chunks is not None:
             return self._completed(Chunk(doc, None, None), query)
         name, *others = doc.split(_BETWEEN)
         if len(others) != 2:
             raise InputError(
                 f"Query {query!r} retrieved {doc!r:.60}, of which only the id is there. Give texts or spans: a log whose retrieved items have a "
-                "text, or ByEvidence(corpus={id: text})."
+                "text, or ByEvidence(chunks={id: text})."
             )
         return Chunk(name or None, others[0] or None, as_span(others[1]))
 
     def _completed(self, chunk: Chunk, query: str) -> Chunk:
-        """A chunk with its text and span from the corpus, where it has none of its own; a text alone may be an id."""
-        if self.corpus is None or chunk.span is not None or (chunk.id is not None and chunk.text is not None):
+        """A chunk with its text and span from those that were given, where it has none of its own; a text alone may be an id."""
+        if self.chunks is None or chunk.span is not None or (chunk.id is not None and chunk.text is not None):
             return chunk
         name = chunk.id if chunk.id is not None else str(chunk.text)
         if name not in self._by_id and chunk.text is None:
-            raise InputError(f"ByEvidence: the corpus has no chunk {name!r}, which query {query!r} retrieved.")
+            raise InputError(f"ByEvidence: chunks has no {name!r}, which query {query!r} retrieved.")
         return self._by_id.get(name, chunk)
 
 
@@ -237,7 +237,7 @@ class _Evidence:
                 if passage.text is None:
                     raise InputError(
                         f"Query {query!r}: the passage {name!r:.60} is a span without a text, and not all retrieved items have a span (document, "
-                        "start, end). Add document, start and end to them, or ByEvidence(corpus={id: (document, start, end)})."
+                        "start, end). Add document, start and end to them, or ByEvidence(chunks={id: (document, start, end)})."
                     )
                 if not any(map(str.isalnum, passage.text)):
                     raise InputError(f"Query {query!r}: the passage {name!r:.60} contains no word.")
@@ -245,7 +245,7 @@ class _Evidence:
         if items and lacking == len(items):
             raise InputError(
                 "No retrieved item has a text, so nothing says which passages it contains. Log the texts of chunks, or pass "
-                "ByEvidence(corpus={id: text})."
+                "ByEvidence(chunks={id: text})."
             )
         if lacking:
             warn(f"{counted(lacking, 'retrieved item has', 'retrieved items have')} no text; they keep their rank and contain nothing.")

@@ -13,7 +13,7 @@ from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
-from ranklens.data.readers.chunks import Chunk, Passage, read_chunk, read_passages
+from ranklens.data.readers.chunks import Chunk, Passage, plain_chunks, read_chunk, read_passages
 from ranklens.data.readers import frames, names
 from ranklens.data.readers.names import Names, given
 from ranklens.data.readers.rankings import NOTHING_FURTHER, Further, Rankings
@@ -369,6 +369,10 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
 
 def _chunks(found: Any, place: str, where: Names) -> Entry:
     """Retrieved items with their texts and spans; one without an id is named by its place."""
+    plain = plain_chunks(found) if type(found) is list else None
+    if plain is not None:
+        scores = [item["score"] for item in found] if all("score" in item for item in found) else None
+        return Entry([str(chunk.id) for chunk in plain], scores, chunks=plain)
     chunks: list[Chunk] = []
 
     def read(item: Any) -> str:
