@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.compare import compare, compare_scores
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
+    from ranklens.data.evidence.remap import remap
     from ranklens.data.matching.answers import answers
     from ranklens.data.readers.golden_and_logs import from_records
     from ranklens.data.readers.judgments import Judgments
@@ -122,6 +123,7 @@ _HOME = {
     "judging.hits": "Hits",
     "judging.judged": "Judged",
     "judging.prepared": "judgments",
+    "data.evidence.remap": "remap",
     "data.matching.answers": "answers",
     "recipes.pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
@@ -217,6 +219,7 @@ __all__ = [
     "read_scores",
     "recall_at_k",
     "reciprocal_rank",
+    "remap",
     "rerank",
     "reranking_improvement",
     "routing_accuracy",

@@ -42,6 +42,7 @@ COMMANDS = {
     "measures": "list_measures",
     "lint": "lint",
     "convert": "convert",
+    "remap": "remap",
     "demo": "demo",
 }
 # Those that name measures, which may be the user's own.
@@ -65,6 +66,7 @@ WRITTEN = (
     "junit",
     "plot",
     "target",
+    "report",
 )  # name files to write, as do plots; all other arguments may name files to read
 _LOAD = Description(
     "Run this Python file first; it registers measures of your own. Can be repeated.",

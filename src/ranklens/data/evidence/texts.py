@@ -44,6 +44,34 @@ def _cover(passages: Sequence[Sequence[str]], chunks: Sequence[Sequence[str]], h
     return _Texts.of(passages, chunks, how).cover(how)
 
 
+def candidates(texts: Sequence[str], others: Sequence[str], most: int = 50) -> list[list[int]]:
+    """For each text those of the others that share five words in a row with it, the most such rows first.
+
+    >>> candidates(["a b c d e f", "x y"], ["c d e f g", "a b c d e f g", "y x", "x y z"])
+    [[1], [3]]
+    """
+    shared: list[list[tuple[int, int]]] = [[] for _ in texts]
+    first = 0
+    while first < len(others):
+        last, letters = first, 0
+        while last < len(others) and letters <= 8 * _BLOCK:
+            letters += len(others[last])
+            last += 1
+        block = _Texts(words([*texts, *others[first:last]]), np.zeros(len(texts) + last - first, np.int64), len(texts), np.zeros((2, 0), np.int64))
+        for length in range(1, RUN + 1):
+            here, there = block.rows(length).parted(block.end)
+            if length < RUN:  # a short text as a whole
+                short = np.isin(here.place, block.words.start[:-1][block.words.count == length])
+                here = _Rows(here.place[short], here.key[short])
+            text, other = (block.text[place] for place in here.within(there))
+            pairs, times = np.unique(text * len(block.question) + other, return_counts=True)
+            for pair, count in zip(pairs.tolist(), times.tolist(), strict=True):
+                one, number = divmod(pair, len(block.question))
+                shared[one].append((-count, number - len(texts) + first))
+        first = last
+    return [[number for _, number in sorted(some)[:most]] for some in shared]
+
+
 def _blocks(
     passages: Sequence[Sequence[str]], chunks: Sequence[Sequence[str]]
 ) -> Iterator[tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]]:

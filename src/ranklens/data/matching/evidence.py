@@ -112,14 +112,7 @@ class ByEvidence(Matching):
     @cached_property
     def _by_id(self) -> Mapping[str, Chunk]:
         """The given chunks."""
-        if self.chunks is None:
-            return {}
-        if isinstance(self.chunks, Mapping):
-            return {str(name): _chunk_of(str(name), value) for name, value in self.chunks.items()}
-        from ranklens.data.files.rows import each_row
-
-        every = map(read_chunk, each_row(self.chunks, "chunks"))
-        return {chunk.id: chunk for chunk in every if chunk.id is not None}
+        return {} if self.chunks is None else chunks_by_id(self.chunks, "chunks")
 
     def _chunk(self, doc: str, query: str) -> Chunk:
         """What is retrieved under an id."""
@@ -141,6 +134,21 @@ class ByEvidence(Matching):
         if name not in self._by_id and chunk.text is None:
             raise InputError(f"ByEvidence: chunks has no {name!r}, which query {query!r} retrieved.")
         return self._by_id.get(name, chunk)
+
+
+def chunks_by_id(chunks: Chunks, what: str) -> dict[str, Chunk]:
+    """Chunks as they are given, ``{id: text}``, ``{id: (document, start, end)}``, rows with an id, or a file of these."""
+    if isinstance(chunks, Mapping):
+        return {str(name): _chunk_of(str(name), value) for name, value in chunks.items()}
+    from ranklens.data.files.rows import each_row
+
+    found: dict[str, Chunk] = {}
+    for number, row in enumerate(each_row(chunks, what), 1):
+        chunk = read_chunk(row)
+        if chunk.id is None:
+            raise InputError(f"{what}: row {number} has no id; its keys are {list(row)}.")
+        found[chunk.id] = chunk
+    return found
 
 
 def _chunk_of(name: str, value: Any) -> Chunk:
