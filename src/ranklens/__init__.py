@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         reciprocal_rank,
         success_at_k,
     )
+    from ranklens.recipes.trajectories import trajectories
     from ranklens.report.explanation.explain import Explanation, explain
     from ranklens.retrieval.benchmark import Benchmark
     from ranklens.scores import Scores
@@ -135,6 +136,7 @@ _HOME = {
     "scores": "Scores",
     "scores.reading": "read_scores",
     "recipes.sessions": "Sessions judge_sessions",
+    "recipes.trajectories": "trajectories",
     "recipes.single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
@@ -225,6 +227,7 @@ __all__ = [
     "routing_accuracy",
     "sampled_metric",
     "success_at_k",
+    "trajectories",
     "sweep",
     "tune",
     "user_model",

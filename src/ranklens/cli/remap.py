@@ -25,18 +25,28 @@ Examples:
 
 def remap(
     golden: Annotated[str, Argument("Golden set or judgments with the ids of old chunks.")],
-    old_chunks: Annotated[str, Argument("Old chunks, with id and text, or document, start and end: JSONL, JSON, CSV or Parquet.")],
+    old_chunks: Annotated[
+        str,
+        Argument("Old chunks, with id and text, or document, start and end: JSONL, JSON, CSV or Parquet."),
+    ],
     new_chunks: Annotated[str, Argument("New chunks of the same documents.")],
     read: ReadOptions,
     output: Annotated[
         Path | None,
-        Description("File for the new golden set, as JSONL; - is standard output. Without it, only the report is printed.", flags=("-o", "--output")),
+        Description(
+            "File for the new golden set, as JSONL; - is standard output. Without it, only the report is printed.",
+            flags=("-o", "--output"),
+        ),
     ] = None,
     report: Annotated[
-        Path | None, Description("File for what became of each judgment, as CSV.", flags=("--report",), metavar="FILE")
+        Path | None,
+        Description("File for what became of each judgment, as CSV.", flags=("--report",), metavar="FILE"),
     ] = None,
     threshold: Annotated[
-        float, Description("The share of an old chunk's words that new chunks must contain.", flags=("--threshold",))
+        float,
+        Description(
+            "The share of an old chunk's words that new chunks must contain.", flags=("--threshold",)
+        ),
     ] = 0.9,
 ) -> None:
     """Move a golden set of chunk ids to another chunking, and report what moved, split, merged and disappeared."""

@@ -53,7 +53,8 @@ class Covered(Richer):
         """Chunks with the length of the evidence that each adds, from passages of at least that grade."""
         cover, contexts = self.contexts.cover, self.contexts
         piece = np.flatnonzero(contexts.grade[cover.passage] >= rel)
-        return self._chunks(np.bincount(cover.chunk[piece], cover.owned[piece], len(contexts.query)))
+        new = np.bincount(cover.chunk[piece], cover.owned[piece], len(contexts.query))
+        return self._chunks(new.astype(np.float64))
 
     def passages(self, threshold: float | None) -> Hits:
         """Passages at the ranks where enough of each is covered."""
@@ -75,9 +76,8 @@ class Covered(Richer):
         return self.contexts.depth(k, budget, step)
 
     def _chunks(self, values: FloatArray) -> Hits:
-        return Hits(self.contexts.query, self.contexts.rank, values.astype(np.float64), len(self.judged))
+        return Hits(self.contexts.query, self.contexts.rank, values, len(self.judged))
 
     def _total(self, values: FloatArray, rel: float) -> FloatArray:
         kept = self.contexts.grade >= rel
-        found: FloatArray = np.bincount(self.contexts.owner[kept], values[kept], len(self.judged))
-        return found.astype(np.float64)
+        return np.bincount(self.contexts.owner[kept], values[kept], len(self.judged)).astype(np.float64)

@@ -190,16 +190,15 @@ def _look_like_grades(rankings: Sequence[object]) -> bool:
 
 def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Qrels, Run]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
-    from ranklens.data.matching.rules import ById
-
     from ranklens.data.matching.evidence import ByEvidence
+    from ranklens.data.matching.rules import ById
 
     if isinstance(match, ById) or run.contexts is not None:
         return qrels, run
     if isinstance(match, ByEvidence):
         grades = qrels.golden or _grades(qrels)
-        ranked = run.log or _rankings(qrels, run, policy)
-        return qrels, match.matched(qrels, run, grades, ranked)
+        lists = run.log or _rankings(qrels, run, policy)
+        return qrels, match.matched(qrels, run, grades, lists)
     grades = _grades(qrels)
     gold: Dicts = match.judgments(grades)
     if qrels.beyond_grades is not None:

@@ -137,7 +137,9 @@ def of_coverage(comparison: Comparison, measure: MeasureName = None) -> Measure:
         if "budget" in found.definition.parameters and found.name != "ContextTokens":
             return found.replace(k=None, budget=None, step=None)
     if measure is not None:
-        raise MeasureError(f"{measure} takes no budget; choose a measure such as TokenRecall or PassageRecall.")
+        raise MeasureError(
+            f"{measure} takes no budget; choose a measure such as TokenRecall or PassageRecall."
+        )
     return parse("TokenRecall")
 
 
@@ -145,11 +147,15 @@ def over_tokens(comparison: Comparison, measure: MeasureName = None) -> pl.DataF
     """``system, tokens, mean, low, high``: a measure of coverage at growing budgets, up to the longest context."""
     drawn, lengths = of_coverage(comparison, measure), [parse("ContextTokens@1"), parse("ContextTokens")]
     values = [scores.measured(lengths).values for scores in evaluated(comparison).values()]
-    first, whole = (np.concatenate([one.over(comparison.query_ids)[str(length)] for one in values]) for length in lengths)
+    first, whole = (
+        np.concatenate([one.over(comparison.query_ids)[str(length)] for one in values]) for length in lengths
+    )
     least, most = min(first[first > 0], default=1.0), max(float(whole.max(initial=0)), 1.0)
     steps = [float(base * 10**power) for power in range(12) for base in (1, 2, 3, 5, 7)]
     budgets = [step for step in steps if least <= step < most] + [math.ceil(most)]
-    return _curves(comparison, {float(budget): drawn.replace(budget=int(budget)) for budget in budgets}, "tokens")
+    return _curves(
+        comparison, {float(budget): drawn.replace(budget=int(budget)) for budget in budgets}, "tokens"
+    )
 
 
 def precision_recall(comparison: Comparison) -> pl.DataFrame:

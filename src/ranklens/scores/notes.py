@@ -165,7 +165,9 @@ def _chunks(account: Account) -> list[str]:
     ]
     for name, by_threshold in facts.recall.items():
         values = ", ".join(f"{percent(least)}: {value:.4f}" for least, value in by_threshold.items())
-        parts.append(f"passages are found at {percent(facts.threshold)} coverage ({name} by threshold: {values})")
+        parts.append(
+            f"passages are found at {percent(facts.threshold)} coverage ({name} by threshold: {values})"
+        )
     return parts
 
 

@@ -55,7 +55,7 @@ class Cover:
             gained=np.bincount(row, gained[covered], len(piece)).astype(np.float64),
             owned=np.bincount(row, owned[covered], len(piece)).astype(np.float64),
             tokens=length[passages:],
-            seen=seen.astype(np.float64),
+            seen=seen,
         )
 
     @classmethod
@@ -104,6 +104,7 @@ class Contexts:
     calls: IntArray  # of each query: how many retrievals there were
     owner: IntArray  # the query of each passage
     grade: FloatArray
+    names: Sequence[str]  # of passages
     cover: Cover
     threshold: float  # the share of a passage that must be covered
     unit: str  # of all lengths
@@ -163,6 +164,7 @@ class Contexts:
             calls=self.calls[queries],
             owner=owner,
             grade=self.grade[passage],
+            names=[self.names[i] for i in passage.tolist()],
             cover=Cover(
                 cover.size[passage],
                 cover.own[passage],

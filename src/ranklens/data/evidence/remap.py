@@ -14,7 +14,7 @@ from ranklens.data.evidence.spans import cover_spans
 from ranklens.data.evidence.texts import candidates, cover_texts
 from ranklens.data.matching.evidence import Chunks, chunks_by_id
 from ranklens.data.qrels import read_qrels
-from ranklens.data.readers import names
+from ranklens.data.readers import frames, mappings, names
 from ranklens.data.readers.chunks import Chunk
 from ranklens.data.readers.names import Names
 from ranklens.errors import InputError
@@ -61,8 +61,8 @@ class Remapped:
             (query, old, self.moved[old].outcome, list(self.moved[old].new), self.moved[old].covered)
             for query, old in self.rows
         ]
-        schema = {"query": pl.String, "old": pl.String, "outcome": pl.String, "new": pl.List(pl.String), "covered": pl.Float64}
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        texts, shares = dict.fromkeys(("query", "old", "outcome"), pl.String), {"covered": pl.Float64}
+        return pl.DataFrame(rows, schema={**texts, "new": pl.List(pl.String), **shares}, orient="row")
 
     @cached_property
     def counts(self) -> dict[Outcome, int]:
@@ -72,14 +72,20 @@ class Remapped:
 
     def __str__(self) -> str:
         total = len(self.rows)
-        lines = [f"{counted(total, 'judgment')} of {counted(len({query for query, _ in self.rows}), 'question')}"]
+        lines = [
+            f"{counted(total, 'judgment')} of {counted(len({query for query, _ in self.rows}), 'question')}"
+        ]
         lines += [
-            f"  {outcome:<12}{count:>6,}  {_MEANINGS[outcome]}" for outcome, count in self.counts.items() if count
+            f"  {outcome:<12}{count:>6,}  {_MEANINGS[outcome]}"
+            for outcome, count in self.counts.items()
+            if count
         ]
         gone = list(dict.fromkeys(old for _, old in self.rows if self.moved[old].outcome in _LOST))
         if gone:
             some = [f"{old} ({self.moved[old].covered:.0%} found)" for old in gone[:3]]
-            lines.append(f"Without replacement: {several(some)}{f' and {len(gone) - 3:,} more' if len(gone) > 3 else ''}.")
+            lines.append(
+                f"Without replacement: {several(some)}{f' and {len(gone) - 3:,} more' if len(gone) > 3 else ''}."
+            )
         if self.lost:
             lines.append(
                 f"{counted(len(self.lost), 'question has', 'questions have')} no judgment left and {'is' if len(self.lost) == 1 else 'are'} "
@@ -112,23 +118,32 @@ def remap(
         raise InputError(f"threshold={threshold!r} is not allowed; it is above 0 and at most 1.")
     qrels = read_qrels(golden, Names.of(columns), what="golden")
     if qrels.has_passages:
-        raise InputError("The golden set has passages, which need no remapping: they fit every chunking as they are.")
-    judged = qrels.by_query
-    if judged is None:
-        from ranklens.data.readers.frames import by_query
-
-        judged = by_query(qrels.judged)
-    grades = {str(query): {str(doc): float(grade) for doc, grade in dict(docs).items()} for query, docs in judged.items()}
+        raise InputError(
+            "The golden set has passages, which need no remapping: they fit every chunking as they are."
+        )
+    given = qrels.judged if isinstance(qrels.judged, Mapping) else frames.by_query(qrels.judged)
+    judged = mappings.judgments(given).by_query
+    grades = {
+        str(query): {str(doc): float(grade) for doc, grade in docs.items()} for query, docs in judged.items()
+    }
     old, new = chunks_by_id(old_chunks, "old_chunks"), chunks_by_id(new_chunks, "new_chunks")
     wanted = dict.fromkeys(doc for docs in grades.values() for doc in docs)
     if wanted and not any(doc in old for doc in wanted):
-        raise InputError(f"None of the judged ids is among the old chunks (judged: {next(iter(wanted))!r}, chunks: {next(iter(old), None)!r}).")
-    moved = dict.fromkeys(wanted, Moved("unknown")) | _moved({doc: old[doc] for doc in wanted if doc in old}, new, threshold)
+        raise InputError(
+            f"None of the judged ids is among the old chunks (judged: {next(iter(wanted))!r}, chunks: {next(iter(old), None)!r})."
+        )
+    moved = dict.fromkeys(wanted, Moved("unknown")) | _moved(
+        {doc: old[doc] for doc in wanted if doc in old}, new, threshold
+    )
     after = {query: _replaced(docs, moved) for query, docs in grades.items()}
     lost = [query for query, docs in grades.items() if docs and not after[query]]
     kept = {query: docs for query, docs in after.items() if query not in lost}
     fields = None if qrels.golden is None else qrels.golden.fields
-    records = None if fields is None else [_record(row, kept.get(query)) for query, row in fields.items() if query not in lost]
+    records = (
+        None
+        if fields is None
+        else [_record(row, kept.get(query)) for query, row in fields.items() if query not in lost]
+    )
     rows = [(query, doc) for query, docs in grades.items() for doc in docs]
     return Remapped(kept if records is None else records, moved, rows, lost)
 
@@ -145,10 +160,15 @@ def _record(row: Mapping[str, Any], docs: Mapping[str, float] | None) -> dict[st
     """A question's row with other ids where it names what is expected."""
     if docs is None:
         return dict(row)
-    place = next((key for key in row if names.plain(key) in names.EXPECTED and row[key] is not None), "expected_ids")
+    place = next(
+        (key for key in row if names.plain(key) in names.EXPECTED and row[key] is not None), "expected_ids"
+    )
     apart = [key for key in row if names.plain(key) in names.GRADES_APART]
     all_alike = {*docs.values()} <= {1.0}
-    return {**{key: value for key, value in row.items() if key not in apart}, place: list(docs) if all_alike else dict(docs)}
+    return {
+        **{key: value for key, value in row.items() if key not in apart},
+        place: list(docs) if all_alike else dict(docs),
+    }
 
 
 def _moved(old: Mapping[str, Chunk], new: Mapping[str, Chunk], threshold: float) -> dict[str, Moved]:
@@ -158,13 +178,17 @@ def _moved(old: Mapping[str, Chunk], new: Mapping[str, Chunk], threshold: float)
     likely = _by_document(old, new) if in_spans else _by_words(old, new)
     for name, some in zip(old, likely, strict=True):  # of equal chunks, the one that kept its id
         same = place.get(name)
-        some.sort(key=lambda number: number != same)  # noqa: B023  it is called here
+        some.sort(key=lambda number: number != same)
     if in_spans:
         spans = [chunk.span for chunk in new.values()]
-        cover = cover_spans([[chunk.span] for chunk in old.values()], [[spans[i] for i in some] for some in likely])
+        cover = cover_spans(
+            [[chunk.span] for chunk in old.values()], [[spans[i] for i in some] for some in likely]
+        )
     else:
         texts = [chunk.text or "" for chunk in new.values()]
-        cover = cover_texts([[chunk.text or ""] for chunk in old.values()], [[texts[i] for i in some] for some in likely])
+        cover = cover_texts(
+            [[chunk.text or ""] for chunk in old.values()], [[texts[i] for i in some] for some in likely]
+        )
     names = [ids[number] for some in likely for number in some]
     edges = np.searchsorted(cover.passage, np.arange(len(old) + 1)).tolist()
     found: dict[str, Moved] = {}
@@ -178,7 +202,15 @@ def _moved(old: Mapping[str, Chunk], new: Mapping[str, Chunk], threshold: float)
         chunks = [int(cover.chunk[piece]) for piece in pieces[:enough]]
         replacing = tuple(sorted((names[chunk] for chunk in chunks), key=place.__getitem__))
         is_larger = cover.gained[pieces[0]] < threshold * cover.tokens[chunks[0]] - 1e-9
-        outcome: Outcome = "split" if enough > 1 else "merged" if is_larger else "unchanged" if replacing == (name,) else "moved"
+        outcome: Outcome = (
+            "split"
+            if enough > 1
+            else "merged"
+            if is_larger
+            else "unchanged"
+            if replacing == (name,)
+            else "moved"
+        )
         found[name] = Moved(outcome, replacing, float(shares[enough - 1]))
     return found
 
@@ -187,8 +219,12 @@ def _by_words(old: Mapping[str, Chunk], new: Mapping[str, Chunk]) -> list[list[i
     for what, chunks in (("old_chunks", old), ("new_chunks", new)):
         lacking = next((name for name, chunk in chunks.items() if chunk.text is None), None)
         if lacking is not None:
-            raise InputError(f"{what}: chunk {lacking!r} has no text; give a text to every chunk, or (document, start, end) to all of both.")
-    return candidates([chunk.text or "" for chunk in old.values()], [chunk.text or "" for chunk in new.values()])
+            raise InputError(
+                f"{what}: chunk {lacking!r} has no text; give a text to every chunk, or (document, start, end) to all of both."
+            )
+    return candidates(
+        [chunk.text or "" for chunk in old.values()], [chunk.text or "" for chunk in new.values()]
+    )
 
 
 def _by_document(old: Mapping[str, Chunk], new: Mapping[str, Chunk]) -> list[list[int]]:

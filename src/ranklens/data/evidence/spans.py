@@ -11,9 +11,7 @@ from ranklens.data.evidence.contexts import NEVER, Cover, ranges
 from ranklens.data.readers.chunks import Span
 
 
-def cover_spans(
-    passages: Sequence[Sequence[Span | None]], chunks: Sequence[Sequence[Span | None]]
-) -> Cover:
+def cover_spans(passages: Sequence[Sequence[Span | None]], chunks: Sequence[Sequence[Span | None]]) -> Cover:
     """What chunks add to the evidence, in the units of the spans, for the passages and chunks of each question, the best first.
 
     All starts and ends cut a document into cells, which no span cuts. An item without a span covers nothing.
@@ -34,7 +32,9 @@ def cover_spans(
     items = np.repeat(np.arange(len(rows)), last - first)
     cell, m = ranges(first, last - first), sum(map(len, passages))
     is_passage = items < m
-    owner, leader = (np.full(len(width), NEVER) for _ in range(2))  # the best passage, and the first chunk, of each cell
+    owner, leader = (
+        np.full(len(width), NEVER) for _ in range(2)
+    )  # the best passage, and the first chunk, of each cell
     np.minimum.at(owner, cell[is_passage], items[is_passage])
     np.minimum.at(leader, cell[~is_passage], items[~is_passage])
     length = end - start
@@ -43,8 +43,8 @@ def cover_spans(
     return Cover.of(
         m,
         length,
-        np.bincount(passage, np.where(owner[inside] == passage, width[inside], 0.0), m),
-        np.bincount(items[repeats], width[cell[repeats]], len(rows))[m:],
+        np.bincount(passage, np.where(owner[inside] == passage, width[inside], 0.0), m).astype(np.float64),
+        np.bincount(items[repeats], width[cell[repeats]], len(rows))[m:].astype(np.float64),
         passage=passage,
         by=leader[inside],
         gained=width[inside],

@@ -57,7 +57,12 @@ def candidates(texts: Sequence[str], others: Sequence[str], most: int = 50) -> l
         while last < len(others) and letters <= 8 * _BLOCK:
             letters += len(others[last])
             last += 1
-        block = _Texts(words([*texts, *others[first:last]]), np.zeros(len(texts) + last - first, np.int64), len(texts), np.zeros((2, 0), np.int64))
+        block = _Texts(
+            words([*texts, *others[first:last]]),
+            np.zeros(len(texts) + last - first, np.int64),
+            len(texts),
+            np.zeros((2, 0), np.int64),
+        )
         for length in range(1, RUN + 1):
             here, there = block.rows(length).parted(block.end)
             if length < RUN:  # a short text as a whole
@@ -120,7 +125,8 @@ class _Rows:
         new = np.ones(len(key), dtype=bool)
         new[1:] = key[1:] != key[:-1]
         owner = text[place]
-        return place[owner != owner[np.flatnonzero(new)][np.cumsum(new) - 1]]
+        again: IntArray = place[owner != owner[np.flatnonzero(new)][np.cumsum(new) - 1]]
+        return again
 
 
 @dataclass(frozen=True)
@@ -197,14 +203,20 @@ class _Texts:
         """Pieces too short to be searched for: the end of one text is the beginning of another."""
         start, count, number = self.words.start[:-1], self.words.count, self.words.number
         texts = np.flatnonzero(count > length)
-        head, tail = np.arange(len(start), dtype=np.uint64) * np.uint64(2), np.arange(len(start), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        head, tail = (
+            np.arange(len(start), dtype=np.uint64) * np.uint64(2),
+            np.arange(len(start), dtype=np.uint64) * np.uint64(2) + np.uint64(1),
+        )
         for hashes, begin in ((head, start[texts]), (tail, (start + count - length)[texts])):
             key = number[begin]
             for offset in range(1, length):
                 key = key * FACTOR + number[begin + offset]
             hashes[texts] = key
         earlier, later = self.pairs
-        for one, other, place in ((tail[earlier], head[later], start), (head[earlier], tail[later], start + count - length)):
+        for one, other, place in (
+            (tail[earlier], head[later], start),
+            (head[earlier], tail[later], start + count - length),
+        ):
             pair = np.flatnonzero(one == other)
             self._mark(earlier[pair], later[pair], place[later[pair]], length, first, repeated)
 
@@ -218,13 +230,17 @@ class _Texts:
         inside, place = _Rows(rows.place[own], rows.key[own]).within(rows)
         small, large = self.text[inside], self.text[place]
         # The words of a passage, else of the later text, at its own place.
-        is_of_small = np.where((small < self.passages) != (large < self.passages), small < self.passages, small > large)
+        is_of_small = np.where(
+            (small < self.passages) != (large < self.passages), small < self.passages, small > large
+        )
         other, one = np.where(is_of_small, large, small), np.where(is_of_small, small, large)
         differ = np.flatnonzero(one != other)
         where = np.where(is_of_small, inside, place)
         self._mark(other[differ], one[differ], where[differ], length, first, repeated)
 
-    def _mark(self, by: IntArray, text: IntArray, place: IntArray, length: int, first: IntArray, repeated: BoolArray) -> None:
+    def _mark(
+        self, by: IntArray, text: IntArray, place: IntArray, length: int, first: IntArray, repeated: BoolArray
+    ) -> None:
         """Words of ``text`` are in the text ``by``, which is of the same kind, or the chunk where ``text`` is a passage."""
         is_covered = (text < self.passages) & (by >= self.passages)
         for offset in range(length):

@@ -56,6 +56,8 @@ def _encoding(name: str) -> Callable[[str], list[int]]:
     try:
         encoding = tiktoken.get_encoding(name) if name in known else tiktoken.encoding_for_model(name)
     except KeyError:
-        raise InputError(f"tokenizer={name!r} is not allowed: {nearest(name, (WORDS, 'characters', *known))}") from None
+        raise InputError(
+            f"tokenizer={name!r} is not allowed: {nearest(name, (WORDS, 'characters', *known))}"
+        ) from None
     encode: Callable[[str], list[int]] = encoding.encode_ordinary
     return encode

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from ranklens.data.readers.chunks import Chunk, Passage, as_span, checked, read_chunk, written
 from ranklens.data.evidence.tokens import WORDS, Tokenizer, lengths, named
 from ranklens.data.matching.rules import Matching
+from ranklens.data.readers.chunks import Chunk, Passage, as_span, checked, read_chunk, written
 from ranklens.data.readers.retrieved import IdFrom
 from ranklens.errors import InputError, nearest, warn
 from ranklens.words import counted
@@ -71,11 +71,17 @@ class ByEvidence(Matching):
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
-            raise InputError(f"ByEvidence: threshold={self.threshold!r} is not allowed; it is above 0 and at most 1.")
+            raise InputError(
+                f"ByEvidence: threshold={self.threshold!r} is not allowed; it is above 0 and at most 1."
+            )
         if self.how not in ("words", "exact"):
-            raise InputError(f"ByEvidence: how={self.how!r} is not allowed: {nearest(str(self.how), ('words', 'exact'))}")
+            raise InputError(
+                f"ByEvidence: how={self.how!r} is not allowed: {nearest(str(self.how), ('words', 'exact'))}"
+            )
         if not isinstance(self.tokenizer, str) and not callable(self.tokenizer):
-            raise InputError(f"ByEvidence: tokenizer={self.tokenizer!r} is not allowed; pass the name of one, or a function.")
+            raise InputError(
+                f"ByEvidence: tokenizer={self.tokenizer!r} is not allowed; pass the name of one, or a function."
+            )
 
     @property
     def id_from(self) -> IdFrom:
@@ -86,7 +92,13 @@ class ByEvidence(Matching):
         found = _Evidence.of({query: gold}, {}, {query: [self._chunk(doc, query) for doc in ids]})
         return found.listed(found.contexts(self))[query]
 
-    def matched(self, qrels: Qrels, run: Run, grades: Mapping[str, Mapping[str, float]], ranked: Mapping[str, Sequence[str]]) -> Run:
+    def matched(
+        self,
+        qrels: Qrels,
+        run: Run,
+        grades: Mapping[str, Mapping[str, float]],
+        ranked: Mapping[str, Sequence[str]],
+    ) -> Run:
         """The run under the names of the passages that its chunks complete, with all that is known of the chunks."""
         entries = run.entries or {}
         chunks = {
@@ -181,14 +193,19 @@ class _Evidence:
             names,
             [float(docs[name]) for docs, some in zip(grades.values(), names, strict=True) for name in some],
             [
-                [Passage(name, as_span(name)) for name in some] if own is None else [own[name] for name in some]
+                [Passage(name, as_span(name)) for name in some]
+                if own is None
+                else [own[name] for name in some]
                 for own, some in zip(said, names, strict=True)
             ],
             [chunks.get(query, []) for query in grades],
         )
 
     def contexts(
-        self, match: ByEvidence, steps: Mapping[str, Sequence[int]] | None = None, calls: Mapping[str, int] | None = None
+        self,
+        match: ByEvidence,
+        steps: Mapping[str, Sequence[int]] | None = None,
+        calls: Mapping[str, int] | None = None,
     ) -> Contexts:
         """All chunks with what each adds."""
         import numpy as np
@@ -197,7 +214,9 @@ class _Evidence:
 
         cover, unit = self._cover(match)
         n = len(self.queries)
-        counts, sizes = (np.array([len(some) for some in part], np.int64) for part in (self.chunks, self.passages))
+        counts, sizes = (
+            np.array([len(some) for some in part], np.int64) for part in (self.chunks, self.passages)
+        )
         query = np.repeat(np.arange(n), counts)
         by_step = np.ones(len(query), np.int64)
         if steps:
@@ -211,9 +230,16 @@ class _Evidence:
             query=query,
             rank=np.arange(1, len(query) + 1) - (np.cumsum(counts) - counts)[query],
             step=by_step,
-            calls=np.array([(calls or {}).get(name, int(count > 0)) for name, count in zip(self.queries, counts.tolist(), strict=True)], np.int64),
+            calls=np.array(
+                [
+                    (calls or {}).get(name, int(count > 0))
+                    for name, count in zip(self.queries, counts.tolist(), strict=True)
+                ],
+                np.int64,
+            ),
             owner=np.repeat(np.arange(n), sizes),
             grade=np.array(self.grades, np.float64),
+            names=[*chain.from_iterable(self.names)],
             cover=cover,
             threshold=match.threshold,
             unit=unit,
@@ -221,7 +247,8 @@ class _Evidence:
 
     def _cover(self, match: ByEvidence) -> tuple[Cover, str]:
         items = [*chain.from_iterable(self.chunks)]
-        in_spans = all(one.span is not None for one in chain(items, *self.passages))
+        wanted = [*chain.from_iterable(self.passages)]
+        in_spans = all(one.span is not None for one in items) and all(one.span is not None for one in wanted)
         if in_spans and items:
             from ranklens.data.evidence.spans import cover_spans
 
@@ -230,12 +257,17 @@ class _Evidence:
         self._check_texts(items)
         from ranklens.data.evidence.texts import cover_texts
 
-        passages, chunks = ([[one.text or "" for one in some] for some in part] for part in (self.passages, self.chunks))
+        passages, chunks = (
+            [[one.text or "" for one in some] for some in part] for part in (self.passages, self.chunks)
+        )
         found = cover_texts(passages, chunks, match.how)
         if match.tokenizer != WORDS:
             import numpy as np
 
-            counts = (np.array(lengths([*chain.from_iterable(part)], match.tokenizer)) for part in (passages, chunks))
+            counts = (
+                np.array(lengths([*chain.from_iterable(part)], match.tokenizer))
+                for part in (passages, chunks)
+            )
             found = found.counted(*counts)
         return found, named(match.tokenizer)
 
@@ -256,7 +288,9 @@ class _Evidence:
                 "ByEvidence(chunks={id: text})."
             )
         if lacking:
-            warn(f"{counted(lacking, 'retrieved item has', 'retrieved items have')} no text; they keep their rank and contain nothing.")
+            warn(
+                f"{counted(lacking, 'retrieved item has', 'retrieved items have')} no text; they keep their rank and contain nothing."
+            )
 
     def listed(self, contexts: Contexts) -> dict[str, list[Sequence[str]]]:
         """For each chunk the passages that it completes, the best first; else a name of its own."""

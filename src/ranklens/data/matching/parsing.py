@@ -37,7 +37,10 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "how": (str, "text: contains, overlap or substring; of evidence, words or exact"),
     "text_from": (str, "the place of an item's text, such as metadata.body"),
     "tokenizer": (str, "words, characters or an encoding of tiktoken such as cl100k_base"),
-    "chunks": ((Mapping, list, str), "a file of chunks with their ids, or ids with texts or [document, start, end]"),
+    "chunks": (
+        (Mapping, list, str),
+        "a file of chunks with their ids, or ids with texts or [document, start, end]",
+    ),
     "corpus": (Mapping, "ids of documents with their texts"),
     "span_from": (list, "the places of document, start and end: a list of three"),
 }

@@ -17,7 +17,18 @@ from ranklens.errors import InputError
 TEXT_NAMES = ("text", "content", "page_content", "chunk", "passage", "body", "document")
 Span: TypeAlias = "tuple[str, float, float]"  # the end is the first position that no longer belongs to it
 
-_DOCUMENTS = ("document", "doc", "doc_id", "document_id", "source", "source_id", "corpus_id", "file", "file_path", "url")
+_DOCUMENTS = (
+    "document",
+    "doc",
+    "doc_id",
+    "document_id",
+    "source",
+    "source_id",
+    "corpus_id",
+    "file",
+    "file_path",
+    "url",
+)
 _STARTS = ("start", "start_index", "start_char", "start_char_idx", "begin")
 _ENDS = ("end", "end_index", "end_char", "end_char_idx", "stop")
 _TEXTS = (*TEXT_NAMES, *(f"{outer}.{name}" for outer in ("document", "node", "doc") for name in TEXT_NAMES))
@@ -95,7 +106,11 @@ def read_passages(
     for item in value:
         passage = _passage(item, where, row)
         own = given(item, ("id", "passage_id")) if isinstance(item, Mapping) else None
-        grade = as_number(given(item, names.GRADES)) if isinstance(item, Mapping) and given(item, names.GRADES) is not None else 1.0
+        grade = (
+            as_number(given(item, names.GRADES))
+            if isinstance(item, Mapping) and given(item, names.GRADES) is not None
+            else 1.0
+        )
         if grade is None:
             raise InputError(f"{where}: the grade {given(item, names.GRADES)!r} is not a number.")
         name = passage.name if own is None else str(own)
@@ -111,7 +126,12 @@ def plain_chunks(items: Sequence[Any]) -> list[Chunk] | None:
         if type(item) is not dict or not item.keys() <= _USUAL or len(item) < 2:
             return None
         score = item.get("score", 0.0)
-        if type(item.get("id")) is not str or type(item.get("text")) is not str or type(score) is not float or score - score != 0:
+        if (
+            type(item.get("id")) is not str
+            or type(item.get("text")) is not str
+            or type(score) is not float
+            or score - score != 0
+        ):
             return None
     return [Chunk(item["id"], item["text"], None) for item in items]
 
@@ -154,7 +174,10 @@ def _passage(item: Any, where: str, row: Mapping[str, Any]) -> Passage:
         document = parts[0] if parts[0] is not None else given(row, _DOCUMENTS)
         has_span = document is not None and parts[1] is not None and parts[2] is not None
         if isinstance(text, str) or has_span:
-            return Passage(text if isinstance(text, str) else None, checked((document, *parts[1:]), where) if has_span else None)
+            return Passage(
+                text if isinstance(text, str) else None,
+                checked((document, *parts[1:]), where) if has_span else None,
+            )
     raise InputError(
         f"{where}: {item!r:.60} is not a passage; give a text, a span (document, start, end), or a dict with 'text' or with 'document', "
         "'start' and 'end'."

@@ -13,9 +13,10 @@ from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
-from ranklens.data.readers.chunks import Chunk, Passage, plain_chunks, read_chunk, read_passages
 from ranklens.data.readers import frames, names
+from ranklens.data.readers.chunks import Chunk, Passage, plain_chunks, read_chunk, read_passages
 from ranklens.data.readers.names import Names, given
+from ranklens.data.readers.paths import follow
 from ranklens.data.readers.rankings import NOTHING_FURTHER, Further, Rankings
 from ranklens.data.readers.records import (
     SHAPES,
@@ -90,7 +91,9 @@ class Entry:
     cost: float | None = None
     tokens: float | None = None
     chunks: Sequence[Chunk] = ()  # parallel to the ids, where texts or spans are matched
-    steps: Sequence[int] = ()  # parallel to the ids, where there were several retrievals: which returned each, from 1
+    steps: Sequence[
+        int
+    ] = ()  # parallel to the ids, where there were several retrievals: which returned each, from 1
     calls: int = 1
 
 
@@ -282,7 +285,8 @@ def from_records(
     rows = [as_mapping(record, f"Record {number}") for number, record in enumerate(records, 1)]
     golden = read_golden(rows, numbered=True)
     if results is None:
-        return golden, read_log(rows, repeats=False, numbered=True)
+        places = Names(with_chunks=bool(golden.passages))
+        return golden, read_log(rows, places, repeats=False, numbered=True)
     entries = {query: Entry(ids) for query, ids in _given_apart(list(golden.questions), results)}
     return golden, Log(entries, golden.questions)
 
@@ -369,16 +373,17 @@ def _entry(row: Mapping[str, Any], place: str, where: Names) -> Entry:
 
 def _chunks(found: Any, place: str, where: Names) -> Entry:
     """Retrieved items with their texts and spans; one without an id is named by its place."""
-    plain = plain_chunks(found) if type(found) is list else None
+    plain = plain_chunks(found) if type(found) is list and where.id_from is None else None
     if plain is not None:
-        scores = [item["score"] for item in found] if all("score" in item for item in found) else None
-        return Entry([str(chunk.id) for chunk in plain], scores, chunks=plain)
+        own = [item.get("score") for item in found]
+        return Entry([str(chunk.id) for chunk in plain], None if None in own else own, chunks=plain)
     chunks: list[Chunk] = []
 
     def read(item: Any) -> str:
         chunk = read_chunk(item)
         chunks.append(chunk)
-        return chunk.id or f"chunk {len(chunks)}"
+        found = chunk.id if where.id_from is None else follow(item, where.id_from)
+        return str(found) if found is not None else f"chunk {len(chunks)}"
 
     ids, scores = ranked(found, place, replace(where, id_from=read))
     return Entry(ids, scores, chunks=chunks)
@@ -390,22 +395,25 @@ def _trajectory(row: Mapping[str, Any], steps: Sequence[Any], place: str, where:
         _entry(as_mapping(step, f"{place}, step {number}"), f"{place}, step {number}", where)
         for number, step in enumerate(steps, 1)
     ]
-    whole = Entry(
-        seconds=_seconds(row, place), cost=_optional(given(row, names.COSTS)), tokens=_optional(given(row, names.TOKENS))
-    )
-    if every and all(step.error is not None for step in every):
-        return replace(whole, error=every[-1].error)
+    error = every[-1].error if every and all(step.error is not None for step in every) else None
     rows = [(number, doc, i) for number, step in enumerate(every, 1) for i, doc in enumerate(step.ids)]
     if not where.with_chunks:  # by id, what an earlier step returned adds nothing
         first = {doc: (number, doc, i) for number, doc, i in reversed(rows)}
         rows = sorted(first.values(), key=lambda one: (one[0], one[2]))
-    return replace(
-        whole,
-        ids=[doc for _, doc, _ in rows],
+    seconds, cost, tokens = (
+        _seconds(row, place),
+        _optional(given(row, names.COSTS)),
+        _optional(given(row, names.TOKENS)),
+    )
+    return Entry(
+        [doc for _, doc, _ in rows],
+        error=error,
+        seconds=_sum(step.seconds for step in every) if seconds is None else seconds,
+        cost=_sum(step.cost for step in every) if cost is None else cost,
+        tokens=_sum(step.tokens for step in every) if tokens is None else tokens,
         chunks=[every[number - 1].chunks[i] for number, _, i in rows] if where.with_chunks else (),
         steps=[number for number, _, _ in rows],
         calls=len(every),
-        **{name: _sum(getattr(step, name) for step in every) for name in ("seconds", "cost", "tokens") if getattr(whole, name) is None},
     )
 
 

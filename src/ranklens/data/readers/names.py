@@ -135,7 +135,8 @@ class Names:
                 raise InputError(f"columns: there is no {word!r}: {nearest(str(word), ROLES)}")
             own[role] = [place] if isinstance(place, str) else list(place)
         reads_chunks = getattr(match, "reads_chunks", False)
-        return cls(own, getattr(match, "id_from", None), getattr(match, "expects_texts", False), reads_chunks)
+        id_from = None if reads_chunks else getattr(match, "id_from", None)
+        return cls(own, id_from, getattr(match, "expects_texts", False), reads_chunks)
 
     @property
     def columns(self) -> Mapping[str, Sequence[str]] | None:

@@ -46,7 +46,9 @@ def says_what_is_relevant(record: Mapping[str, Any], where: Names | None = None)
 def says_what_was_retrieved(record: Mapping[str, Any], where: Names | None = None) -> bool:
     """Whether a record holds a ranking, or says why there is none."""
     places = where or Names()
-    return any(places.find(record, role) is not None for role in ("retrieved", "steps")) or bool(failure(record, places))
+    return any(places.find(record, role) is not None for role in ("retrieved", "steps")) or bool(
+        failure(record, places)
+    )
 
 
 def is_record(row: Mapping[str, Any], where: Names | None = None) -> bool:

@@ -37,7 +37,10 @@ def _seen(view: View) -> Covered:
 
 
 TOKENS: Columns = {"tokens": lambda view: _at_ranks(view, _seen(view).context)}
-NEW: Columns = {**TOKENS, "new evidence": lambda view: _at_ranks(view, _seen(view).evidence(view.params["rel"]))}
+NEW: Columns = {
+    **TOKENS,
+    "new evidence": lambda view: _at_ranks(view, _seen(view).evidence(view.params["rel"])),
+}
 REPEATED: Columns = {**TOKENS, "repeated": lambda view: _at_ranks(view, _seen(view).repeated)}
 
 
@@ -116,9 +119,7 @@ def token_f1(
 @measure("Redundancy", "redundancy", better="lower")
 @formula(r"\frac{\sum_{i \le k} |c_i \cap \bigcup_{j < i} c_j|}{\sum_{i \le k} |c_i|}")
 @working("tokens that chunks above have as well / tokens of the chunks", REPEATED)
-def redundancy(
-    read: Covered, *, k: Cutoff = None, budget: Cutoff = None, step: Cutoff = None
-) -> FloatArray:
+def redundancy(read: Covered, *, k: Cutoff = None, budget: Cutoff = None, step: Cutoff = None) -> FloatArray:
     """The share of the tokens in the top k chunks that were in chunks above: overlapping chunks, and chunks retrieved again.
 
     Other parameters as in PassageRecall.
