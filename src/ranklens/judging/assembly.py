@@ -123,6 +123,7 @@ def _judge_dicts(
         from ranklens.judging.details import Details
 
         details = Details.reading(run.contexts.of(list(map(str, found.queries))), policy.depth)
+        found = found._replace(explained=True)  # chunks that complete no passage have ids of their own
     judged = assemble(found, policy, known, details, sources, further)
     if not len(judged.hits):
         _hint_at_chunks(gold, rankings)

@@ -32,7 +32,7 @@ def named(tokenizer: Tokenizer) -> str:
 
 def _counter(tokenizer: Tokenizer) -> Callable[[str], float]:
     if tokenizer == "characters":
-        return len
+        return lambda text: float(len(text))
     function = _encoding(tokenizer) if isinstance(tokenizer, str) else tokenizer
 
     def count(text: str) -> float:

@@ -249,11 +249,8 @@ class _Evidence:
         items = [*chain.from_iterable(self.chunks)]
         wanted = [*chain.from_iterable(self.passages)]
         in_spans = all(one.span is not None for one in items) and all(one.span is not None for one in wanted)
-        if in_spans and items:
-            from ranklens.data.evidence.spans import cover_spans
-
-            spans = [[[one.span for one in some] for some in part] for part in (self.passages, self.chunks)]
-            return cover_spans(*spans), "positions"
+        if in_spans and (items or any(one.text is None for one in wanted)):
+            return self._cover_spans(), "positions"
         self._check_texts(items)
         from ranklens.data.evidence.texts import cover_texts
 
@@ -270,6 +267,22 @@ class _Evidence:
             )
             found = found.counted(*counts)
         return found, named(match.tokenizer)
+
+    def _cover_spans(self) -> Cover:
+        from ranklens.data.evidence.spans import cover_spans
+
+        passages, chunks = (
+            [[one.span for one in some] for some in part] for part in (self.passages, self.chunks)
+        )
+        wanted, there = (
+            dict.fromkeys(span[0] for some in part for span in some if span) for part in (passages, chunks)
+        )
+        if wanted and there and wanted.keys().isdisjoint(there):
+            warn(
+                f"No retrieved span is of a document that passages name (passages: {next(iter(wanted))!r}, retrieved: {next(iter(there))!r}): "
+                "every value is 0. Are documents called the same in both?"
+            )
+        return cover_spans(passages, chunks)
 
     def _check_texts(self, items: Sequence[Chunk]) -> None:
         for query, names, some in zip(self.queries, self.names, self.passages, strict=True):
