@@ -106,7 +106,8 @@ def remap(
 
     ``golden`` is anything that :func:`ranklens.evaluate` takes as judgments. ``old_chunks`` and ``new_chunks`` are ``{id: text}``, ``{id:
     (document, start, end)}``, rows with an id and a text or span, or files of such rows. A judged chunk is replaced by the chunk that
-    contains at least ``threshold`` of its words, or by the fewest chunks that do so together; it keeps its grade.
+    contains at least ``threshold`` of its words, or by the fewest chunks that do so together; it keeps its grade. Of texts, pieces of fewer
+    than five words are not searched for, so give spans where chunks are very short.
 
     >>> old = {"c1": "Lima is the capital of Peru. It has ten million inhabitants.", "c2": "Quito is high up in the Andes."}
     >>> new = {"n1": "Lima is the capital of Peru.", "n2": "It has ten million inhabitants.", "n3": "Quito is high up in the Andes."}
