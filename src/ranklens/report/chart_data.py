@@ -151,7 +151,7 @@ def over_tokens(comparison: Comparison, measure: MeasureName = None) -> pl.DataF
         np.concatenate([one.over(comparison.query_ids)[str(length)] for one in values]) for length in lengths
     )
     least, most = min(first[first > 0], default=1.0), max(float(whole.max(initial=0)), 1.0)
-    steps = [float(base * 10**power) for power in range(12) for base in (1, 2, 3, 5, 7)]
+    steps = [float(base * 10**power) for power in range(12) for base in (1, 1.5, 2, 3, 5, 7)]
     budgets = [step for step in steps if least <= step < most] + [math.ceil(most)]
     return _curves(
         comparison, {float(budget): drawn.replace(budget=int(budget)) for budget in budgets}, "tokens"

@@ -52,8 +52,11 @@ def words(texts: Sequence[str], how: How = "words") -> Words:
     >>> found.count.tolist(), bool(found.number[0] == found.number[4]), bool(found.number[2] == found.number[3])
     ([3, 2], True, True)
     """
-    plain = [text if how == "words" and text.isascii() else _spaced(text, how) for text in texts]
-    sizes = [len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in plain]
+    if how == "words" and all(map(str.isascii, texts)):  # as most are
+        plain, sizes = texts, list(map(len, texts))
+    else:
+        plain = [_spaced(text, how) for text in texts]
+        sizes = [len(text.encode("utf-8", "surrogatepass")) for text in plain]
     joined = f" {' '.join(plain)} ".encode("utf-8", "surrogatepass")
     data = np.frombuffer((joined.translate(_LOWER) if how == "words" else joined) + _PADDING, np.uint8)
     is_word = data > _SPACE
@@ -67,6 +70,8 @@ def _spaced(text: str, how: How) -> str:
     """A text whose words are separated by what separates them in ASCII."""
     if how == "exact":
         return " ".join(_WRITTEN.findall(unicodedata.normalize("NFC", text)))
+    if text.isascii():
+        return text
     text = _FOREIGN_SIGN.sub(" ", unicodedata.normalize("NFKC", text).casefold())
     return _UNSPACED.sub(r" \1 ", text)
 
