@@ -504,3 +504,45 @@ def test_long_words_that_begin_alike_differ():
     long = ["a" * n for n in range(1, 40)] + ["a" * 30 + "b"]
     assert len(np.unique(numbered(long).number)) == len(long)
     assert math.isclose(numbered(long).count.sum(), len(long))
+
+
+def test_a_tokenizer_alone_is_enough():
+    golden, log = [{"id": "q", "passages": ["a b"]}], [{"id": "q", "retrieved": [{"text": "a b c"}]}]
+    assert rl.evaluate(golden, log, "ContextTokens", tokenizer=len).mean == {"ContextTokens": 5}
+    found = rl.compare(golden, {"x": log}, "ContextTokens", tokenizer=len, match=ByEvidence(threshold=0.5))
+    assert found.result("ContextTokens", "x").mean == 5
+    with pytest.raises(rl.InputError, match="documents are judged"):
+        rl.evaluate(golden, log, "RR", tokenizer=len, match=rl.matching.ByText())
+
+
+def test_other_settings_are_tried(systems):
+    found = rl.compare(*systems, ["PassageRecall@1", "RR"]).sensitivity()
+    assert "as compared" in str(found)
+
+
+@pytest.mark.parametrize(
+    "passage", ["two three four", ("d", 1, 4), {"id": "p1", "text": "two three four", "grade": 2}]
+)
+def test_a_benchmark_asks_retrievers_and_matches_what_they_return(passage, tmp_path):
+    golden = [
+        {"id": "q1", "question": "Why?", "passages": [passage]},
+        {"id": "q2", "question": "Who?", "passages": ["five"]},
+    ]
+    if isinstance(passage, tuple):
+        golden = golden[:1]
+
+    def search(query, k):
+        items = [("one two", 0, 2), ("three four", 2, 4)][:k]
+        return [
+            {"id": text, "text": text, "document": "d", "start": start, "end": end}
+            for text, start, end in items
+        ]
+
+    for _ in range(2):  # the second time from the store
+        bench = rl.Benchmark(golden, store=tmp_path)
+        bench.run("search", search, k=2)
+        scores = bench.evaluate(["PassageRecall@2", "TokenRecall@1", "RR", "ContextTokens"])["search"]
+        assert scores["PassageRecall@2"][0] == 1
+        assert scores["TokenRecall@1"][0] == pytest.approx(1 / 3)
+        assert scores["RR"][0] == 0.5
+        assert scores["ContextTokens"][0] == 4

@@ -41,6 +41,7 @@ from ranklens.scores.value_tables import by_system
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ranklens.data.evidence.tokens import Tokenizer
     from ranklens.data.matching.rules import Matching
     from ranklens.data.qrels import Qrels
     from ranklens.data.readers.golden_and_logs import Entry
@@ -58,6 +59,7 @@ def compare(
     policy: Policy | None = None,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
+    tokenizer: Tokenizer | None = None,
     teams: object = None,
     skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
@@ -76,7 +78,7 @@ def compare(
     randomization, and mcnemar for measures that are 0 or 1. ``correction`` is one of bonferroni, holm, hochberg, hommel, bh, by
     and none. Several measures are several chances to find something: a recommendation rests on the ``primary`` one alone, by default the
     first that can be tested, and the others are described; or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
-    the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
+    the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match``, ``tokenizer`` and policies are given as in :func:`ranklens.evaluate`.
 
     ``margin`` is the largest difference that does not matter (0.01, ``"2%"``, or ``{measure: margin}``); every pair is then better,
     no worse, equivalent, worse or undecided. ``clusters`` says which queries belong together, as ``{query: cluster}`` or a
@@ -93,6 +95,10 @@ def compare(
     asked, policies = CompareOptions.of(options)
     chosen = make_policy(policy, policies, NAMES)
     settings = Settings.of(asked)
+    if tokenizer is not None:
+        from ranklens.data.matching.evidence import counted_in
+
+        match = counted_in(tokenizer, match)
     if any(map(frames.is_spark, (qrels, runs, *(runs.values() if isinstance(runs, Mapping) else ())))):
         evaluated = _evaluated_on_spark(
             runs,

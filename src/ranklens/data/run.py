@@ -57,8 +57,10 @@ class Run:
         from ranklens.data.readers.golden_and_logs import Log
         from ranklens.data.readers.rankings import NOTHING_FURTHER, Rankings
 
-        further = rankings.further if isinstance(rankings, Rankings) else NOTHING_FURTHER
-        return cls(rankings, further, rankings if isinstance(rankings, Log) else None)
+        log = rankings if isinstance(rankings, Log) else None
+        if not isinstance(rankings, Rankings):
+            return cls(rankings, NOTHING_FURTHER, log)
+        return cls(rankings, rankings.further, log, rankings.contexts)
 
     @cached_property
     def failed(self) -> Mapping[str, str] | None:

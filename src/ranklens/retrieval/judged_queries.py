@@ -36,6 +36,11 @@ class JudgedQueries:
     mismatch: str = ""  # what is said of queries and judgments whose ids differ only in how they are written
 
     @property
+    def has_passages(self) -> bool:
+        """Whether passages are judged, which chunks contain, and not documents."""
+        return isinstance(self.qrels, Golden) and bool(self.qrels.passages)
+
+    @property
     def is_judged(self) -> bool:
         """Whether there is anything to score by."""
         return bool(self.qrels)
@@ -72,6 +77,8 @@ def read_judged_queries(queries: Any, qrels: Any, columns: Mapping[str, str] | N
             "be scored. Say what is relevant, or answerable: true."
         )
     found = _joined(given if given is not None else Queries({query: query for query in grades}), grades)
+    if isinstance(qrels, Golden) and qrels.passages:
+        found.qrels = Golden(found.qrels, {}, passages=qrels.passages)
     found.unanswerable = sum(query in unanswerable for query in given.texts) if given is not None else 0
     found.unjudged -= found.unanswerable
     folder = _folder(queries)

@@ -148,6 +148,20 @@ class ByEvidence(Matching):
         return self._by_id.get(name, chunk)
 
 
+def counted_in(tokenizer: Tokenizer | None, match: Matching | None) -> Matching | None:
+    """A matching whose lengths are counted with this tokenizer, if there is one."""
+    if tokenizer is None:
+        return match
+    if match is None:
+        return ByEvidence(tokenizer=tokenizer)
+    if not isinstance(match, ByEvidence):
+        raise InputError(
+            f"tokenizer says how the lengths of passages and chunks are counted; with match={type(match).__name__} documents are judged, "
+            "which have none."
+        )
+    return replace(match, tokenizer=tokenizer)
+
+
 def chunks_by_id(chunks: Chunks, what: str) -> dict[str, Chunk]:
     """Chunks as they are given, ``{id: text}``, ``{id: (document, start, end)}``, rows with an id, or a file of these."""
     if isinstance(chunks, Mapping):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from ranklens.data.evidence.contexts import Contexts
 
 # By query and rank: what the item at this rank holds besides the passage that it is listed under.
 Further: TypeAlias = "Mapping[str, Mapping[int, Sequence[str]]]"
@@ -17,9 +20,15 @@ class Rankings(dict[str, list[str]]):
     at the same rank.
     """
 
-    def __init__(self, rankings: Mapping[str, list[str]], further: Further = NOTHING_FURTHER) -> None:
+    def __init__(
+        self,
+        rankings: Mapping[str, list[str]],
+        further: Further = NOTHING_FURTHER,
+        contexts: Contexts | None = None,
+    ) -> None:
         super().__init__(rankings)
         self.further = further
+        self.contexts = contexts  # the chunks, where passages are judged
 
     def held(self, query: str) -> dict[str, Sequence[str]]:
         """The further passages of a query, by the id under which their item is listed."""
@@ -28,7 +37,8 @@ class Rankings(dict[str, list[str]]):
 
     def only(self, queries: Collection[str]) -> Rankings:
         """The same for some of the queries."""
-        return Rankings({query: docs for query, docs in self.items() if query in queries}, self.further)
+        some = {query: docs for query, docs in self.items() if query in queries}
+        return Rankings(some, self.further, self.contexts)
 
 
 def listed(matches: Sequence[Sequence[str]]) -> tuple[list[str], dict[int, Sequence[str]]]:
