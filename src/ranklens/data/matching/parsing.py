@@ -19,8 +19,8 @@ _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
     "parent": (ByParent, (), ("separator", "field", "parent")),
     "groups": (Groups, ("groups",), ()),
     "spans": (Spans, (), ("gold", "threshold", "over", "span_from")),
-    "evidence": (ByEvidence, (), ("threshold", "tokenizer", "chunks", "how")),
     "text": (ByText, (), ("how", "threshold", "text_from", "corpus")),
+    "evidence": (ByEvidence, (), ("threshold", "tokenizer", "chunks", "how")),
 }
 # What --match takes after its colons, in this order.
 _ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "evidence": ("threshold", "tokenizer", "chunks"), "groups": ("groups",)}  # fmt: skip
