@@ -227,8 +227,8 @@ __all__ = [
     "routing_accuracy",
     "sampled_metric",
     "success_at_k",
-    "trajectories",
     "sweep",
+    "trajectories",
     "tune",
     "user_model",
 ]
