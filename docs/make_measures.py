@@ -51,7 +51,8 @@ In the formulas, for one query:
 | $\\mathrm{BR}(i)$ | the blended ratio, as in Q |
 | $S_{1:k}$ | the documents in the top $k$; $S$ are all that were retrieved |
 | $s$, $\\Pr(s)$ | a subtopic and its probability; all are equally probable unless `intents` says otherwise. $r_{is}$ and $g_{is}$ are $r_i$ and $g_i$ by its judgments |
-| $E$ | an evidence set |
+| $E$ | an evidence set; in coverage, the words of all passages |
+| $p$, $c_i$ | a passage, and the chunk at rank $i$, as places in documents; $\\theta$ is `threshold`, and lengths are in tokens |
 | $q$, $Q$ | a query, and all of them |
 | $[\\dots]$ | 1 if the condition is true, else 0 |
 

@@ -51,4 +51,12 @@ RICH = {
     "KILT_P@3": "evidence",
     "KILT_R@3": "evidence",
     "KILT_Success@3": "evidence",
+    "PassageRecall@3": "passages",
+    "TokenRecall@3": "passages",
+    "TokenPrecision@3": "passages",
+    "TokenIoU@3": "passages",
+    "TokenF1@3": "passages",
+    "Redundancy@3": "passages",
+    "ContextTokens@3": "passages",
+    "Calls": "passages",
 }

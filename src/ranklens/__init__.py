@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ranklens.comparison.compare import compare, compare_scores
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
+    from ranklens.data.evidence.remap import remap
     from ranklens.data.matching.answers import answers
     from ranklens.data.readers.golden_and_logs import from_records
     from ranklens.data.readers.judgments import Judgments
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         reciprocal_rank,
         success_at_k,
     )
+    from ranklens.recipes.trajectories import trajectories
     from ranklens.report.explanation.explain import Explanation, explain
     from ranklens.retrieval.benchmark import Benchmark
     from ranklens.scores import Scores
@@ -122,6 +124,7 @@ _HOME = {
     "judging.hits": "Hits",
     "judging.judged": "Judged",
     "judging.prepared": "judgments",
+    "data.evidence.remap": "remap",
     "data.matching.answers": "answers",
     "recipes.pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
@@ -133,6 +136,7 @@ _HOME = {
     "scores": "Scores",
     "scores.reading": "read_scores",
     "recipes.sessions": "Sessions judge_sessions",
+    "recipes.trajectories": "trajectories",
     "recipes.single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
     "stats": "Interval rbo",
@@ -217,12 +221,14 @@ __all__ = [
     "read_scores",
     "recall_at_k",
     "reciprocal_rank",
+    "remap",
     "rerank",
     "reranking_improvement",
     "routing_accuracy",
     "sampled_metric",
     "success_at_k",
     "sweep",
+    "trajectories",
     "tune",
     "user_model",
 ]

@@ -1,4 +1,4 @@
-"""Which judged document a retrieved item is: by id, field, parent, group, span or text.
+"""Which judged document a retrieved item is: by id, field, parent, group, span, text or evidence.
 
 A public name for :mod:`ranklens.data.matching`.
 """

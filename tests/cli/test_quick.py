@@ -46,6 +46,7 @@ PLAIN = {
     "measures": ["RR", "--bibtex"],
     "lint": ["q.txt", "r.txt", "--quiet"],
     "convert": ["a.txt", "b.jsonl", "--kind", "run"],
+    "remap": ["golden.jsonl", "old.jsonl", "new.jsonl", "-o", "out.jsonl", "--report", "moved.csv"],
     "demo": ["--full"],
 }  # fmt: skip
 

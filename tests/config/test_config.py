@@ -943,7 +943,7 @@ WRONG = [
     (BASE + "gates: {floors: {NumRet: 1}}", "NumRet is not a mean among enabled_metrics"),
     (BASE + "outputs: {jsn: null}", "bench.yaml:2: outputs.jsn: unknown key: did you mean 'json'?"),
     ("data: {qrels: null, runs: {a: r}}", "bench.yaml:1: data.qrels: is missing: a file of judgments"),
-    (BASE + "match: parent", "bench.yaml:2: match: 'parent' is not allowed: give by (one of id, field, parent, groups, spans, text)"),
+    (BASE + "match: parent", "bench.yaml:2: match: 'parent' is not allowed: give by (one of id, field, parent, groups, spans, text, evidence)"),
     (BASE + "match: {by: parents}", "match: by: 'parents' is not allowed: did you mean 'parent'?"),
     (BASE + "match: {by: parent}", "match: by: parent takes one of separator, field, parent; it was given nothing."),
     (BASE + "match: {by: parent, seperator: '#'}", "match: by: parent has no 'seperator': did you mean 'separator'?"),

@@ -73,6 +73,7 @@ def test_what_has_no_doi_is_known_by_name():
         "fay1997",  # its DOI has characters that LaTeX does not take
         "holm1979",
         "ranklens",
+        "smith2024",
     }
     assert "publisher = {Butterworths}" in REFERENCES["vanrijsbergen1979"].bibtex
     assert "booktitle = {TREC: Experiment" in REFERENCES["buckley2005"].bibtex
@@ -195,7 +196,7 @@ def test_latex_sets_every_formula_and_the_bibliography(tmp_path):
     assert "Overfull" not in done.stdout
 
 
-_GREEK = r"\\(alpha|beta|gamma|epsilon|varepsilon|rho|nu|pi)(?![a-z])"
+_GREEK = r"\\(alpha|beta|gamma|epsilon|varepsilon|theta|rho|nu|pi)(?![a-z])"
 
 
 def letters(formula):

@@ -1,6 +1,6 @@
 """The invariants of the registry for measures of whole rankings, properties of documents, preferences and training data.
 
-Those of subtopics and evidence are in ``test_richer_judgments``. What cannot hold is named in ``NOT``, with the reason.
+Those of subtopics and evidence are in ``test_richer_judgments``, those of passages in ``tests/evidence``. What cannot hold is named in ``NOT``, with the reason.
 """
 
 import random
@@ -70,7 +70,7 @@ def values(kind, qrels, run, measures=None):
 
 
 def test_every_measure_is_here_or_with_subtopics_and_evidence():
-    assert {*RICH.values()} == {*KINDS, "subtopics", "evidence"}
+    assert {*RICH.values()} == {*KINDS, "subtopics", "evidence", "passages"}
     assert {name for _, name in NOT} <= {m.name for measures in MEASURES.values() for m in measures}
 
 

@@ -45,12 +45,13 @@ COMMANDS = {
     "measures": "list_measures",
     "lint": "lint",
     "convert": "convert",
+    "remap": "remap",
     "demo": "demo",
 }
 # Those that name measures, which may be the user's own.
-_WITH_MEASURES = {*COMMANDS, "add"} - {"history", "fuse", "lint", "convert", "demo"}
+_WITH_MEASURES = {*COMMANDS, "add"} - {"history", "fuse", "lint", "convert", "remap", "demo"}
 # These name files to write, as do plots; all other arguments may name files to read.
-WRITTEN = ("output", "fused", "junit", "plot", "target")
+WRITTEN = ("output", "fused", "junit", "plot", "target", "report")
 _NUMBERS = {int: r"[0-9]{1,9}", float: r"[0-9]{1,9}(?:\.[0-9]{1,9})?"}
 _LOAD = Description(
     "Run this Python file first; it registers measures of your own. Can be repeated.",

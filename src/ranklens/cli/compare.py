@@ -114,7 +114,7 @@ def compare(
         list[str],
         Description(
             "Draw a chart as .png, .svg, .pdf or .html: leaderboard (default), differences, deltas, scatter, first_relevant, "
-            "precision_recall, over_k, significance or slices. It shows the first measure; name another as in "
+            "precision_recall, over_k, over_tokens, significance or slices. It shows the first measure; name another as in "
             "deltas:AP=ap.png. Can be repeated.",
             flags=("--plot",),
             metavar="[CHART[:MEASURE]=]FILE",

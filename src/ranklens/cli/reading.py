@@ -70,7 +70,7 @@ class MatchOptions(ReadOptions):
 
     match: str | None = option(
         None,
-        "How retrieved items match expected ones: parent:#, field:metadata.source, text, text:overlap:0.7, spans:0.5 or groups:FILE.",
+        "How retrieved items match expected ones: parent:#, field:metadata.source, text, text:overlap:0.7, evidence:0.9, spans:0.5 or groups:FILE.",
         flags=("--match",),
         metavar="KIND[:ARGUMENT]",
     )

@@ -141,7 +141,7 @@ def settled_run(gold: Qrels, run: Run, policy: Policy, *, best: bool) -> Run:
     """The run with tied documents by grade, the highest first or last; an unjudged document is not relevant."""
     import polars as pl
 
-    if run.further:
+    if run.further or run.contexts is not None:
         return run  # ordered lists, in which nothing ties
     plain = replace(policy, judged_only=False, depth=None, ties="descending")
     rows = ranking(gold, run, plain).with_columns(pl.col("grade").fill_null(0))

@@ -40,6 +40,7 @@ from ranklens.scores.value_tables import by_system
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ranklens.data.evidence.tokens import Tokenizer
     from ranklens.data.matching.rules import Matching
     from ranklens.data.qrels import Qrels
     from ranklens.data.readers.rankings import Entry
@@ -57,6 +58,7 @@ def compare(
     policy: Policy | None = None,
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
+    tokenizer: Tokenizer | None = None,
     teams: object = None,
     skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
@@ -74,7 +76,7 @@ def compare(
     ``test`` is a significance test, by default randomization, and mcnemar for measures that are 0 or 1; ``correction`` is for the
     number of pairs, by default Holm's. ``Test`` and ``Correction`` in :mod:`ranklens.comparison.options` list their names. Several measures are several chances to find something: a recommendation rests on the ``primary`` one alone, by default the
     first that can be tested, and the others are described; or correct over all of them with ``family="all"``. ``rng`` is a seed, so the same call gives the same answer. ``progress`` wraps
-    the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match`` and policies are given as in :func:`ranklens.evaluate`.
+    the loop over runs, as ``tqdm.tqdm`` does. ``columns``, ``match``, ``tokenizer`` and policies are given as in :func:`ranklens.evaluate`.
 
     ``margin`` is the largest difference that does not matter (0.01, ``"2%"``, or ``{measure: margin}``); every pair is then better,
     no worse, equivalent, worse or undecided. ``clusters`` says which queries belong together, as ``{query: cluster}`` or a
@@ -91,6 +93,10 @@ def compare(
     asked, policies = CompareOptions.of(options)
     chosen = make_policy(policy, policies, NAMES)
     settings = Settings.of(asked)
+    if tokenizer is not None:
+        from ranklens.data.matching.evidence import counted_in
+
+        match = counted_in(tokenizer, match)
     evaluated_there = partial(evaluate, qrels, measures=measures, policy=chosen, columns=columns, match=match)
     on_spark = _scores_on_spark(qrels, runs, measures, evaluated_there, progress)
     if on_spark is not None:
@@ -113,7 +119,7 @@ def compare(
             f"{next(iter(rankings))} is a run, but there are no judgments to score it with; pass qrels."
         )
     data = open_collection(qrels if rankings else {}, rankings, names=Names.of(columns, match)).with_logs()
-    if match is not None:
+    if match is not None or data.qrels.has_passages:
         pairs = {name: read_inputs(data.qrels, run, chosen, match=match) for name, run in data.runs.items()}
         gold = next(iter(pairs.values()))[0] if pairs else data.qrels
         data = Collection(gold, {name: run for name, (_, run) in pairs.items()})

@@ -72,6 +72,15 @@ class Qrels:
         """What a golden set says of each question besides; None for any other judgments."""
         return None if self.golden is None else self.golden.fields
 
+    @property
+    def has_passages(self) -> bool:
+        """Whether what is judged are passages, which chunks contain, and not documents."""
+        return self.golden is not None and bool(self.golden.passages)
+
+    def names_of_runs(self, names: Names) -> Names:
+        """How runs are read that these judgments go with: with the texts of chunks, where passages are judged."""
+        return replace(names, with_chunks=True) if self.has_passages and not names.by_text else names
+
     @cached_property
     def texts(self) -> Mapping[str, str]:
         """The texts of queries, as far as the judgments know them."""

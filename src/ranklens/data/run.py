@@ -20,6 +20,7 @@ from ranklens.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
+    from ranklens.data.evidence.contexts import Contexts
     from ranklens.data.files.sources import PathLike
     from ranklens.data.files.streams import TableStream
     from ranklens.data.readers.rankings import Entry, Further
@@ -45,14 +46,17 @@ class Run:
     # Passages that items hold besides those they are listed under.
     further: Further = field(default_factory=dict)
     log: Log | None = None  # that the rankings came from, under the ids of its golden set
+    contexts: Contexts | None = None  # the chunks of each query, matched with passages
 
     @classmethod
     def of(cls, rankings: Dicts | Rows) -> Run:
         """From rankings that are read, with all that they know."""
         if type(rankings) is dict or not isinstance(rankings, Mapping):  # which know nothing else
             return cls(rankings)
-        further = rankings.further if isinstance(rankings, Rankings) else {}
-        return cls(rankings, further, rankings if isinstance(rankings, Log) else None)
+        log = rankings if isinstance(rankings, Log) else None
+        if not isinstance(rankings, Rankings):
+            return cls(rankings, log=log)
+        return cls(rankings, rankings.further, log, rankings.contexts)
 
     @cached_property
     def failed(self) -> Mapping[str, str] | None:
@@ -259,6 +263,7 @@ def opened_run(value: object, qrels: Qrels, names: Names = USUAL, format: str | 
     """A :class:`RunFile` for a path or an open file, a log for records; everything else as it is."""
     if isinstance(value, (RunFile, Run, Mapping)):
         return value
+    names = qrels.names_of_runs(names)
     source = objects.as_source(value)
     if source is not None:
         return RunFile(source, format, qrels.scored, names)

@@ -102,7 +102,15 @@ def judge_given(
             judgments = frames.by_query(judgments)
         standings = _from_dicts(judgments, index_of(gold), ranked.by_query, policy)
         further = _further(judgments, ranked, standings.queries) if ranked.further else None
-        judged = assemble(standings, policy, circumstances, source=sources, further=further)
+        details = None
+        if ranked.contexts is not None:
+            from ranklens.judging.details import Details
+
+            details = Details.reading(ranked.contexts.of(list(map(str, standings.queries))), policy.depth)
+            standings = standings._replace(
+                explained=True
+            )  # chunks that complete no passage have ids of their own
+        judged = assemble(standings, policy, circumstances, details, sources, further)
         if not len(judged.hits):
             _hint_at_chunks(judgments, ranked.by_query)
         return judged, sources

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ranklens.arrays import BoolArray, FloatArray, IntArray
+from ranklens.data.evidence.contexts import Contexts, rows_of
 from ranklens.data.readers.rankings import Further
 from ranklens.judging.hits import Hits, spread_ties
 from ranklens.judging.judged import once
@@ -79,9 +80,18 @@ class Details:
     documents: Mapping[Any, Mapping[str, Any]] | None = None
     listing: Listing | None = None  # whole rankings, where something is known about documents
     train: Interactions | None = None
+    contexts: Contexts | None = None  # where passages are judged
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     # What measures made of the judgments alone: those of prepared judgments serve all runs.
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def reading(cls, contexts: Contexts, depth: int | None) -> Details:
+        """What is known where passages are judged: the first ``depth`` chunks that were retrieved."""
+        none, n = np.zeros(0, np.int64), len(contexts.queries)
+        if depth is not None:
+            contexts = contexts.take(np.arange(n), np.full(n, depth))
+        return cls(n, none, (), np.zeros(0), none, none, none, contexts=contexts)
 
     @property
     def is_sample(self) -> bool:
@@ -175,16 +185,7 @@ class Details:
             strata=chosen(self.strata),
             probabilities=chosen(self.probabilities),
             listing=self.listing and self.listing.take(queries, upto),
+            contexts=self.contexts and self.contexts.take(queries, upto),
             _cache={},
             _kept={},
         )
-
-
-def rows_of(owner: IntArray, queries: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """The rows of each of these queries, and the number of the query among ``queries``; ``owner`` is sorted."""
-    counts = np.bincount(owner, minlength=n)
-    first = np.cumsum(counts) - counts
-    chosen = counts[queries]
-    query = np.repeat(np.arange(len(queries)), chosen)
-    within = np.arange(len(query)) - np.repeat(np.cumsum(chosen) - chosen, chosen)
-    return first[queries][query] + within, query

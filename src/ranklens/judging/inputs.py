@@ -45,10 +45,14 @@ def read_inputs(
 
         if not isinstance(match, Matching):
             raise InputError(
-                f"match={match!r:.60} is not allowed; use one of ranklens.matching: ById, ByField, ByParent, ByText, Groups, Spans."
+                f"match={match!r:.60} is not allowed; use one of ranklens.matching: ByEvidence, ByField, ById, ByParent, ByText, Groups, Spans."
             )
     names = USUAL if usual else Names.of(columns, match)
     gold = read_qrels(qrels, names)
+    if match is None and gold.has_passages:
+        from ranklens.data.matching.evidence import ByEvidence
+
+        match = ByEvidence()
     ranked = read_run(run, gold, names)
     if ranked.by_query is not None:
         _refuse_several(gold.by_query, ranked.by_query)
@@ -177,15 +181,26 @@ def _look_like_grades(rankings: Sequence[object]) -> bool:
 
 def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Qrels, Run]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
+    from ranklens.data.matching.evidence import ByEvidence
     from ranklens.data.matching.rules import ById
     from ranklens.judging.documents import judgments, ranking
 
-    if isinstance(match, ById):
+    if isinstance(match, ById) or run.contexts is not None:
         return qrels, run
     # Judgments by query may hold queries without documents.
     grades: dict[str, dict[str, float]] = {str(query): {} for query in qrels.by_query or ()}
     for query, doc, grade in judgments(qrels).iter_rows():
         grades.setdefault(query, {})[doc] = grade
+    ranked: Mapping[str, list[str]] | Dicts = run.by_query or {}
+    if run.entries is None:  # best first, as a log is already
+        ordered: dict[str, list[str]] = {str(query): [] for query in ranked}
+        queries = None if run.by_query is None else list(ordered)
+        rows = ranking(qrels, run, replace(policy, depth=None, judged_only=False), queries=queries)
+        for query, doc in rows.select("query", "doc").iter_rows():
+            ordered.setdefault(query, []).append(doc)
+        ranked = ordered
+    if isinstance(match, ByEvidence):
+        return qrels, match.matched(qrels, run, qrels.golden or grades, run.log or ranked)
     gold: Dicts = match.judgments(grades)
     if qrels.beyond_grades is not None:
         if gold != grades:
@@ -194,14 +209,6 @@ def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Q
                 "use ByField, ByParent or ByText with such judgments."
             )
         gold = qrels.beyond_grades.under_text_ids()
-    ranked = run.by_query or {}
-    if run.entries is None:  # best first, as a log is already
-        ordered: dict[str, list[str]] = {str(query): [] for query in ranked}
-        queries = None if run.by_query is None else list(ordered)
-        rows = ranking(qrels, run, replace(policy, depth=None, judged_only=False), queries=queries)
-        for query, doc in rows.select("query", "doc").iter_rows():
-            ordered.setdefault(query, []).append(doc)
-        ranked = ordered
     matches = {query: listed(match.matches(query, ids, gold.get(query, {}))) for query, ids in ranked.items()}
     further = {query: others for query, (_, others) in matches.items() if others}
     rankings = {query: ids for query, (ids, _) in matches.items()}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ranklens.arrays import FloatArray, IntArray
+from ranklens.data.evidence.contexts import rows_of
 from ranklens.data.qrels import Id, Qrels
 from ranklens.data.run import Run
-from ranklens.judging.details import rows_of
 from ranklens.judging.hits import Hits
 from ranklens.policy import Policy
 

@@ -101,7 +101,7 @@ def judgments(
     if isinstance(judged, Judgments):
         return judged.prepared(copies=True)
     if isinstance(judged, Golden):
-        golden = PreparedGolden(judged, judged.questions, judged.unanswerable, judged.fields)
+        golden = PreparedGolden(judged, judged.questions, judged.unanswerable, judged.fields, judged.passages)
         golden.index = Index(golden)
         _ = golden.index.for_dicts
         return golden

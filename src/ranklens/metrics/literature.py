@@ -113,6 +113,7 @@ _REFERENCES = (
     Reference("smucker2007", "Smucker, Mark D. and Allan, James and Carterette, Ben", "A comparison of statistical significance tests for information retrieval evaluation", CIKM, 2007, "10.1145/1321440.1321528"),
     Reference("azzopardi2014", "Azzopardi, Leif", "Modelling interaction with economic models of search", SIGIR, 2014, "10.1145/2600428.2609574", pages="3-12"),
     Reference("hiranandani2020", "Hiranandani, Gaurush and Vijitbenjaronk, Warut and Koyejo, Sanmi and Jain, Prateek", "Optimization and analysis of the pAp@k metric for recommender systems", "Proceedings of ICML", 2020, None),
+    Reference("smith2024", "Smith, Brandon and Troynikov, Anton", "Evaluating chunking strategies for retrieval", "", 2024, None, "misc", url="https://research.trychroma.com/evaluating-chunking"),
     Reference("holm1979", "Holm, Sture", "A simple sequentially rejective multiple test procedure", "Scandinavian Journal of Statistics", 1979, None, "article", volume="6(2)", pages="65-70"),
     Reference("hochberg1988", "Hochberg, Yosef", "A sharper Bonferroni procedure for multiple tests of significance", "Biometrika", 1988, "10.1093/biomet/75.4.800", "article", volume="75(4)", pages="800-802"),
     Reference("hommel1988", "Hommel, Gerhard", "A stagewise rejective multiple test procedure based on a modified Bonferroni test", "Biometrika", 1988, "10.1093/biomet/75.2.383", "article", volume="75(2)", pages="383-386"),

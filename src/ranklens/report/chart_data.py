@@ -125,6 +125,34 @@ def over_k(comparison: Comparison, measure: str, ks: Sequence[int] = KS) -> pl.D
     return _curves(comparison, {float(k): at_k.replace(k=k) for k in reached}, "k")
 
 
+def of_coverage(comparison: Comparison, measure: MeasureName = None) -> Measure:
+    """The measure of coverage to draw over budgets, without a cutoff: that which was asked for, else the first compared, else TokenRecall."""
+    names = [main_measure(comparison, measure)] if measure is not None else comparison.measures
+    for found in filter(None, map(registered, names)):
+        if "budget" in found.definition.parameters and found.name != "ContextTokens":
+            return found.replace(k=None, budget=None, step=None)
+    if measure is not None:
+        raise MeasureError(
+            f"{measure} takes no budget; choose a measure such as TokenRecall or PassageRecall."
+        )
+    return parse("TokenRecall")
+
+
+def over_tokens(comparison: Comparison, measure: MeasureName = None) -> pl.DataFrame:
+    """``system, tokens, mean, low, high``: a measure of coverage at growing budgets, up to the longest context."""
+    drawn, lengths = of_coverage(comparison, measure), [parse("ContextTokens@1"), parse("ContextTokens")]
+    values = [scores.measured(lengths).values for scores in evaluated(comparison).values()]
+    first, whole = (
+        np.concatenate([one.over(comparison.query_ids)[str(length)] for one in values]) for length in lengths
+    )
+    least, most = min(first[first > 0], default=1.0), max(float(whole.max(initial=0)), 1.0)
+    steps = [float(base * 10**power) for power in range(12) for base in (1, 1.5, 2, 3, 5, 7)]
+    budgets = [step for step in steps if least <= step < most] + [math.ceil(most)]
+    return _curves(
+        comparison, {float(budget): drawn.replace(budget=int(budget)) for budget in budgets}, "tokens"
+    )
+
+
 def precision_recall(comparison: Comparison) -> pl.DataFrame:
     """``system, recall, mean, low, high``: interpolated precision at eleven levels of recall."""
     from ranklens.metrics.formulas.average_precision import RECALL_LEVELS

@@ -8,13 +8,19 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from types import NoneType
-from typing import Any, Literal, TypeGuard, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, get_args
 
+from ranklens.data.matching.evidence import ByEvidence
 from ranklens.data.matching.rules import ById, Matching
+from ranklens.data.qrels import Qrels
 from ranklens.data.readers.rankings import Further, Rankings, listed
+from ranklens.data.run import Run
 from ranklens.errors import InputError
 from ranklens.retrieval import ages
 from ranklens.words import counted, plural
+
+if TYPE_CHECKING:
+    from ranklens.data.evidence.contexts import Contexts
 
 Status = Literal["ok", "empty", "failed"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -114,9 +120,13 @@ class Ranked(Rankings):
     """A run ``{query: [documents, best first]}`` that knows which of the other queries ``failed``, and why."""
 
     def __init__(
-        self, rankings: Mapping[str, list[str]], failed: Mapping[str, str], further: Further
+        self,
+        rankings: Mapping[str, list[str]],
+        failed: Mapping[str, str],
+        further: Further,
+        contexts: Contexts | None = None,
     ) -> None:
-        super().__init__(rankings, further)
+        super().__init__(rankings, further, contexts)
         self.failed = dict(failed)
 
 
@@ -148,6 +158,10 @@ class RetrieverRun:
         If matching turns two results into the same judged document, the first one stays. An id that the retriever itself returned
         twice is left for :func:`ranklens.judge`, which drops, counts and reports it.
         """
+        if isinstance(self.match, ByEvidence):
+            asked = {query: one.ids for query, one in self.answers.items() if one.status != "failed"}
+            run = self.match.matched(Qrels.of(self.judged), Run({}), self.judged, asked)
+            return Ranked(dict(run.by_query or {}), self.errors, run.further, run.contexts)
         matched: dict[str, list[Sequence[str]]] = {}
         for query, answer in self.answers.items():
             if answer.status != "failed":

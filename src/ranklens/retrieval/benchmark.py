@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ranklens.data.matching.evidence import ByEvidence
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest, warn
 from ranklens.metrics import parse_many
@@ -66,6 +67,8 @@ class Benchmark(Shown):
         self.corpus = corpus
         if queries is not None or qrels is not None:
             self._judged = read_judged_queries(queries, qrels, columns)
+            if match is None and self._judged.has_passages:
+                self.match = ByEvidence()
             self.corpus = corpus if corpus is not None else self._judged.corpus
         self.store = store if isinstance(store, Store) or store is None else Store(store)
 

@@ -36,6 +36,11 @@ class JudgedQueries:
     mismatch: str = ""  # what is said of queries and judgments whose ids differ only in how they are written
 
     @property
+    def has_passages(self) -> bool:
+        """Whether passages are judged, which chunks contain, and not documents."""
+        return isinstance(self.qrels, Golden) and bool(self.qrels.passages)
+
+    @property
     def is_judged(self) -> bool:
         """Whether there is anything to score by."""
         return bool(self.qrels)
@@ -74,6 +79,8 @@ def read_judged_queries(
             "be scored. Say what is relevant, or answerable: true."
         )
     joined = _joined(loaded if loaded is not None else Queries({query: query for query in grades}), grades)
+    if isinstance(qrels, Golden) and qrels.passages:
+        joined.qrels = Golden(joined.qrels, {}, passages=qrels.passages)
     joined.unanswerable = sum(query in unanswerable for query in loaded.texts) if loaded is not None else 0
     joined.unjudged -= joined.unanswerable
     folder = _folder(queries)

@@ -15,6 +15,35 @@ if TYPE_CHECKING:
     from ranklens.metrics import Measure
 
 FEW_EXPECTED = 2  # documents per query, as golden sets have
+THRESHOLDS = (0.5, 0.8, 0.9, 1.0)  # shares of a passage that could be asked for
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """How many chunks the queries got, how long they are, and what depends on the share of a passage that must be covered."""
+
+    per_query: float
+    unit: str
+    usual: float  # length
+    large: float  # of 95% none is longer
+    longest: float
+    threshold: float
+    recall: Mapping[str, Mapping[float, float]]  # by measure and threshold
+
+    @classmethod
+    def of(cls, judged: Judged, measures: Sequence[Measure]) -> ChunkFacts | None:
+        """None where documents are judged, not passages, or nothing was retrieved."""
+        contexts = None if judged.details is None else judged.details.contexts
+        if contexts is None or not len(contexts.query):
+            return None
+        usual, large, longest = np.quantile(contexts.cover.tokens, [0.5, 0.95, 1]).tolist()
+        found = [one for one in measures if one.name == "PassageRecall"][:1]
+        recall = {
+            one.shown: {least: float(one.replace(threshold=least)(judged).mean()) for least in THRESHOLDS}
+            for one in found
+        }
+        per_query = len(contexts.query) / len(contexts.queries)
+        return cls(per_query, contexts.unit, usual, large, longest, contexts.threshold, recall)
 
 
 @dataclass(frozen=True)
@@ -33,6 +62,7 @@ class Account:
     share: float | None = None  # of the retrieved documents that are judged; None if that says nothing
     ones: Mapping[str, int] | None = None  # by measure, how many queries count as 1
     texts: Mapping[str, str] = field(default_factory=dict)  # of queries
+    chunks: ChunkFacts | None = None
 
     @classmethod
     def of(cls, judged: Judged, measures: Sequence[Measure], depth: int | None = None) -> Account:
@@ -47,6 +77,7 @@ class Account:
             across={k: judged.tied_across(k) for k in cutoffs_of(measures)},
             share=share_judged(judged, measures, depth),
             ones=ones_of(judged, measures),
+            chunks=ChunkFacts.of(judged, measures),
         )
 
 
@@ -73,6 +104,8 @@ def share_judged(judged: Judged, measures: Sequence[Measure], depth: int | None 
     """
     from ranklens.metrics.formulas.counts import judged_of_retrieved
 
+    if judged.details is not None and judged.details.contexts is not None:
+        return None  # passages are judged, not what is retrieved
     cuts = [cut for cut in (deepest(measures), depth) if cut is not None]
     among, retrieved = judged_of_retrieved(judged, min(cuts, default=None))
     if not retrieved.any() or judged.policy.judged_only:

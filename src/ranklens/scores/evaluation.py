@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ranklens.data.evidence.tokens import Tokenizer
     from ranklens.data.matching.rules import Matching
     from ranklens.metrics.conventions import Convention
     from ranklens.policy import Policy, PolicyOptions
@@ -54,6 +55,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     match: Matching | None = None,
     abstain_below: float | None = None,
+    tokenizer: Tokenizer | None = None,
     save: bool | str = False,
     convention: str | Convention | None = None,
     **options: Unpack[PolicyOptions],
@@ -63,7 +65,8 @@ def evaluate(
     ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes, or Spark DataFrames, which stay on their cluster. ``measures`` are names such as ``"nDCG@10"``,
     or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
     (``ties="average"``, ``depth=100``, ``rel=2`` …). ``convention="xgboost"`` takes measures and policy as that tool does
-    (:func:`ranklens.convention`). ``save=True`` keeps the scores in the history of the project (:class:`ranklens.History`),
+    (:func:`ranklens.convention`). ``tokenizer`` counts the lengths of chunks where passages are judged: ``"characters"``, an encoding of
+    tiktoken, or a function; by default they are counted in words. ``save=True`` keeps the scores in the history of the project (:class:`ranklens.History`),
     ``save="v1.2"`` under this label.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
@@ -75,6 +78,10 @@ def evaluate(
         from ranklens.metrics.conventions import read
 
         measures, policy = read(measures, convention, policy)
+    if tokenizer is not None:
+        from ranklens.data.matching.evidence import counted_in
+
+        match = counted_in(tokenizer, match)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     if is_spark(run) or is_spark(qrels):

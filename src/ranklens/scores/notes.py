@@ -32,6 +32,7 @@ def details(
         *(text for number, text in _beside_the_queries(account.applied) if number),
         policy,
         "" if account.share is None else f"{percent(account.share)} of {what} judged",
+        *_chunks(account),
         *spellings(measures),
         *(_parameters(account, measures) if parameters and account.knows_policy else []),
     ]
@@ -138,6 +139,23 @@ def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
         (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
         (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),
     ]
+
+
+def _chunks(account: Account) -> list[str]:
+    """How long the chunks are, and how the recall of passages depends on how much of each must be covered."""
+    facts = account.chunks
+    if facts is None:
+        return []
+    parts = [
+        f"{facts.per_query:.1f} chunks per query of {facts.usual:,.0f} {facts.unit} at the median (95% up to {facts.large:,.0f}, longest "
+        f"{facts.longest:,.0f})"
+    ]
+    for name, by_threshold in facts.recall.items():
+        values = ", ".join(f"{percent(least)}: {value:.4f}" for least, value in by_threshold.items())
+        parts.append(
+            f"passages are found at {percent(facts.threshold)} coverage ({name} by threshold: {values})"
+        )
+    return parts
 
 
 def kinds_of_intervals(intervals: Mapping[str, Interval]) -> list[str]:

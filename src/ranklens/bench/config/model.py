@@ -462,10 +462,10 @@ class Config(Part):
     )
     match: Matched | None = Field(
         default=None,
-        description="How retrieved ids match the judged ones: by (id, field, parent, groups, spans or text) and its options, such "
+        description="How retrieved ids match the judged ones: by (id, field, parent, groups, spans, text or evidence) and its options, such "
         "as {by: field, field: metadata.source}, {by: parent, separator: '#'} (or field, or parent: {chunk: "
         "document}), {by: groups, groups: [[a, a2]]}, {by: spans, gold: {id: [document, start, end]}, threshold: 0.5, over: gold, "
-        "span_from: [document, start, end]}, {by: text, how: overlap, threshold: 0.7}.",
+        "span_from: [document, start, end]}, {by: text, how: overlap, threshold: 0.7}, {by: evidence, threshold: 0.9, tokenizer: cl100k_base}.",
     )
     # Rules alone will do, as one text or a list of them.
     gates: Annotated[

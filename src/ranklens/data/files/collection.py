@@ -54,6 +54,7 @@ def open_collection(
     {'mine': {'q': ['a']}}
     """
     gold = read_qrels(qrels, names, qrels_format)
+    names = gold.names_of_runs(names)
     if not isinstance(runs, Mapping):
         return Collection(gold, open_runs(runs, run_format, gold.scored, names, bad))
     opened = {name: opened_run(run, gold, names, run_format) for name, run in runs.items()}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ranklens.data.matching.evidence import ByEvidence
 from ranklens.data.matching.rules import ByField, ById, ByParent, Groups, Matching
 from ranklens.data.matching.spans import Spans
 from ranklens.data.matching.texts import ByText
@@ -19,9 +20,10 @@ _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
     "groups": (Groups, ("groups",), ()),
     "spans": (Spans, (), ("gold", "threshold", "over", "span_from")),
     "text": (ByText, (), ("how", "threshold", "text_from", "corpus")),
+    "evidence": (ByEvidence, (), ("threshold", "tokenizer", "chunks", "how")),
 }
 # What --match takes after its colons, in this order.
-_ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "groups": ("groups",)}  # fmt: skip
+_ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "evidence": ("threshold", "tokenizer", "chunks"), "groups": ("groups",)}  # fmt: skip
 # Examples of those that need it.
 _NEEDED = {"field": "field:metadata.source", "parent": "parent:#", "groups": "groups:groups.json"}
 _TYPES: dict[str, tuple[Any, str]] = {
@@ -32,8 +34,13 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "gold": (Mapping, "judged ids with [document, start, end]"),
     "threshold": ((int, float), "a number above 0 and at most 1"),
     "over": (str, "gold or union"),
-    "how": (str, "contains, overlap or substring"),
+    "how": (str, "text: contains, overlap or substring; of evidence, words or exact"),
     "text_from": (str, "the place of an item's text, such as metadata.body"),
+    "tokenizer": (str, "words, characters or an encoding of tiktoken such as cl100k_base"),
+    "chunks": (
+        (Mapping, list, str),
+        "a file of chunks with their ids, or ids with texts or [document, start, end]",
+    ),
     "corpus": (Mapping, "ids of documents with their texts"),
     "span_from": (list, "the places of document, start and end: a list of three"),
 }

@@ -25,6 +25,7 @@ class Matching:
     """How retrieved items become judged ids: the base of all matchings, which itself matches by id."""
 
     expects_texts: ClassVar[bool] = False  # the judged ids are texts
+    reads_chunks: ClassVar[bool] = False  # retrieved items are matched with their texts and spans, not by id
 
     @property
     def id_from(self) -> IdFrom:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from ranklens.data.matching.passages import Coverage, Passages, matched
+from ranklens.data.readers.chunks import text_of
 from ranklens.data.readers.paths import follow
 from ranklens.data.readers.rankings import one_line
 from ranklens.data.readers.retrieved import IdFrom, unmatched
@@ -22,13 +23,12 @@ from ranklens.errors import InputError, nearest
 How = Literal["contains", "overlap", "substring"]
 TextFrom: TypeAlias = "str | Callable[[Any], str | None] | None"
 
-TEXT_NAMES = ("text", "content", "page_content", "chunk", "passage", "body", "document")
 _ID_NAMES = ("id", "chunk_id", "doc_id", "_id", "metadata.id")
 _BETWEEN = "\x1f"  # the unit separator comes between an item's id and its text
 
 # Chinese, Japanese and Korean are written without spaces between words, so each of their characters is a token.
-_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
 
 _RUN = 3  # words in a row that a chunk must share with a passage, to hold a part of it
@@ -93,9 +93,8 @@ class TextId:
             text = self.text_from(item)
         elif self.text_from is not None:
             text = follow(item, self.text_from)
-        elif not isinstance(item, str):
-            inside = (follow(item, name) for name in _PLACES)
-            text = next((value for value in inside if isinstance(value, str)), None)
+        else:
+            text = text_of(item)
         if not isinstance(text, str):
             return None
         ids = (follow(item, name) for name in _ID_NAMES) if not isinstance(item, str) else ()
@@ -106,9 +105,6 @@ class TextId:
         """A name that stays the same from one process to the next."""
         place = self.text_from
         return getattr(place, "__qualname__", "callable") if callable(place) else place or "text"
-
-
-_PLACES = (*TEXT_NAMES, *(f"{outer}.{name}" for outer in ("document", "node", "doc") for name in TEXT_NAMES))
 
 
 @dataclass(frozen=True)

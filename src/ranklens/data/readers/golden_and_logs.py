@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 from ranklens.data.readers import frames, names
+from ranklens.data.readers.chunks import Chunk, Passage, plain_chunks, read_chunk, read_passages
 from ranklens.data.readers.names import Names, given
+from ranklens.data.readers.paths import follow
 from ranklens.data.readers.rankings import Entry, Golden, Log, Question, one_line
 from ranklens.data.readers.records import (
     SHAPES,
@@ -43,12 +46,21 @@ def read_golden(rows: Iterable[object], where: Names | None = None, *, numbered:
     places, judged = (where or Names()).for_golden(), dict[str, dict[str, float]]()
     questions: dict[str, Question] = {}
     fields: dict[str, Mapping[str, Any]] = {}
+    passages: dict[str, dict[str, Passage]] = {}
     unanswerable, without, repeated = list[str](), list[str](), list[str]()
     for place, row, question in _each(rows, places, numbered=numbered):
         questions[question.id], fields[question.id] = question, row
         answerable = _answerable(places.find(row, "answerable"), place)
         if answerable is False:
             unanswerable.append(question.id)
+            continue
+        texts = places.find(row, "passages")
+        if texts is not None and (places.by_text or places.find(row, "expected") is None):
+            grades, passages[question.id] = read_passages(texts, place, row, repeated)
+            if grades:
+                judged[question.id] = grades
+            else:
+                unanswerable.append(question.id)
             continue
         lacks_text = places.by_text and places.find(row, "expected", names.EXPECTED_TEXTS) is None
         listed = places.find(row, "expected") if lacks_text else None
@@ -66,7 +78,7 @@ def read_golden(rows: Iterable[object], where: Names | None = None, *, numbered:
         if not judged:
             raise InputError(f"{lacking}; accepted are {', '.join(names.EXPECTED_TEXTS)}.")
         warn(f"{lacking}; left out.")
-    return Golden(judged, questions, unanswerable, fields)
+    return Golden(judged, questions, unanswerable, fields, passages)
 
 
 def read_log(
@@ -150,7 +162,8 @@ def from_records(
     rows = [as_mapping(record, f"Record {number}") for number, record in enumerate(records, 1)]
     golden = read_golden(rows, numbered=True)
     if results is None:
-        return golden, read_log(rows, repeats=False, numbered=True)
+        places = Names(with_chunks=bool(golden.passages))
+        return golden, read_log(rows, places, repeats=False, numbered=True)
     if isinstance(results, Mapping):
         by_name = {str(key): value for key, value in results.items()}
         answers = [by_name.get(name, []) for name in golden.questions]
@@ -208,6 +221,9 @@ def _entry(row: Mapping[str, object], place: str, where: Names) -> Entry:
     error = failure(row, where)
     if error is not None:
         return Entry(error=error, seconds=_seconds(row, place), cost=cost, tokens=tokens)
+    steps = where.find(row, "steps")
+    if isinstance(steps, (list, tuple)):
+        return _trajectory(row, steps, place, where)
     retrieved = where.find(row, "retrieved")
     if retrieved is None:
         swapped = says_what_is_relevant(row, where)
@@ -217,8 +233,63 @@ def _entry(row: Mapping[str, object], place: str, where: Names) -> Entry:
             else f"Accepted: {SHAPES}."
         )
         raise InputError(f"{place} does not say what was retrieved; its keys are {list(row)}. {hint}")
+    if where.with_chunks:
+        entry = _chunks(retrieved, place, where)
+        return replace(entry, seconds=_seconds(row, place), cost=cost, tokens=tokens)
     ids, scores = ranked(retrieved, place, where)
     return Entry(ids, scores, None, _seconds(row, place), cost, tokens)
+
+
+def _chunks(retrieved: object, place: str, where: Names) -> Entry:
+    """Retrieved items with their texts and spans; one without an id is named by its place."""
+    items = retrieved if type(retrieved) is list and where.id_from is None else []
+    plain = plain_chunks(items) if items else None
+    if plain is not None:
+        own = [item.get("score") for item in items]
+        return Entry([str(chunk.id) for chunk in plain], None if None in own else own, chunks=plain)
+    chunks: list[Chunk] = []
+
+    def read(item: object) -> str:
+        chunk = read_chunk(item)
+        chunks.append(chunk)
+        name = chunk.id if where.id_from is None else follow(item, where.id_from)
+        return str(name) if name is not None else f"chunk {len(chunks)}"
+
+    ids, scores = ranked(retrieved, place, replace(where, id_from=read))
+    return Entry(ids, scores, chunks=chunks)
+
+
+def _trajectory(row: Mapping[str, object], steps: Sequence[object], place: str, where: Names) -> Entry:
+    """Several retrievals for one question: what they returned, one after the other. A step that failed returned nothing."""
+    every = [
+        _entry(as_mapping(step, f"{place}, step {number}"), f"{place}, step {number}", where)
+        for number, step in enumerate(steps, 1)
+    ]
+    error = every[-1].error if every and all(step.error is not None for step in every) else None
+    rows = [(number, doc, i) for number, step in enumerate(every, 1) for i, doc in enumerate(step.ids)]
+    if not where.with_chunks:  # by id, what an earlier step returned adds nothing
+        first = {doc: (number, doc, i) for number, doc, i in reversed(rows)}
+        rows = sorted(first.values(), key=lambda one: (one[0], one[2]))
+    seconds, cost, tokens = (
+        _seconds(row, place),
+        _optional(given(row, names.COSTS)),
+        _optional(given(row, names.TOKENS)),
+    )
+    return Entry(
+        [doc for _, doc, _ in rows],
+        error=error,
+        seconds=_sum(step.seconds for step in every) if seconds is None else seconds,
+        cost=_sum(step.cost for step in every) if cost is None else cost,
+        tokens=_sum(step.tokens for step in every) if tokens is None else tokens,
+        chunks=[every[number - 1].chunks[i] for number, _, i in rows] if where.with_chunks else (),
+        steps=[number for number, _, _ in rows],
+        calls=len(every),
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def _seconds(row: Mapping[str, object], place: str) -> float | None:

@@ -61,6 +61,10 @@ EXPECTED_TEXTS = (
     "expected_texts", "expected_text", "expected_passages", "expected_answers", "expected_answer", "answers", "answer",
     "reference_contexts", "expected_chunks",
 )  # fmt: skip
+PASSAGES = (
+    "passages", "gold_passages", "reference_passages", "evidence_passages", "references", "gold_spans", "reference_spans",
+)  # fmt: skip
+STEPS = ("steps", "retrievals", "trajectory")
 GRADES_APART = ("relevance_scores", "relevance", "grades")
 ANSWERABLE = ("answerable", "is_answerable", "has_answer")
 ERRORS = ("error", "exception", "error_message")
@@ -78,7 +82,9 @@ ROLES: Mapping[str, Sequence[str]] = {
     "rank": RANKS,
     "grade": GRADES,
     "expected": EXPECTED,
+    "passages": PASSAGES,
     "retrieved": RETRIEVED,
+    "steps": STEPS,
     "answerable": ANSWERABLE,
     "error": ERRORS,
 }
@@ -122,6 +128,7 @@ class Names:
     own: Mapping[str, Sequence[str]] = field(default_factory=dict)
     id_from: Any = None  # where a matching finds the id of a retrieved item
     by_text: bool = False  # what is expected are texts, not ids
+    with_chunks: bool = False  # retrieved items are kept with their texts and spans
     option: str = "columns"  # what messages tell the user to set where an id is not found
     # The user's names may be those of one input only: which roles have their usual names where a row lacks the user's, and which were met.
     optional: frozenset[str] = frozenset()
@@ -138,7 +145,9 @@ class Names:
             if role not in ROLES:
                 raise InputError(f"columns: there is no {word!r}: {nearest(str(word), ROLES)}")
             own[role] = [place] if isinstance(place, str) else list(place)
-        return cls(own, getattr(match, "id_from", None), getattr(match, "expects_texts", False))
+        reads_chunks = getattr(match, "reads_chunks", False)
+        id_from = None if reads_chunks else getattr(match, "id_from", None)
+        return cls(own, id_from, getattr(match, "expects_texts", False), reads_chunks)
 
     @property
     def columns(self) -> Mapping[str, Sequence[str]] | None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from ranklens.data.evidence.contexts import Contexts
+    from ranklens.data.readers.chunks import Chunk, Passage
 
 # By query and rank: what the item at this rank holds besides the passage that it is listed under.
 Further: TypeAlias = "Mapping[str, Mapping[int, Sequence[str]]]"
@@ -18,9 +22,12 @@ class Rankings(dict[str, list[str]]):
     same rank.
     """
 
-    def __init__(self, rankings: Mapping[str, list[str]], further: Further) -> None:
+    def __init__(
+        self, rankings: Mapping[str, list[str]], further: Further, contexts: Contexts | None = None
+    ) -> None:
         super().__init__(rankings)
         self.further = further
+        self.contexts = contexts  # the chunks, where passages are judged
 
 
 @dataclass(frozen=True)
@@ -44,11 +51,13 @@ class Golden(dict[str, dict[str, float]]):
         questions: Mapping[str, Question],
         unanswerable: Iterable[str] = (),
         fields: Mapping[str, Mapping[str, object]] | None = None,
+        passages: Mapping[str, Mapping[str, Passage]] | None = None,
     ) -> None:
         super().__init__(judgments)
         self.questions = questions
         self.unanswerable = frozenset(unanswerable)
         self.fields = fields or {}  # what else is said about each question, to slice by
+        self.passages = passages or {}  # what the judged ids stand for, where passages are judged
 
     @property
     def texts(self) -> dict[str, str]:
@@ -73,6 +82,9 @@ class Entry:
     seconds: float | None = None
     cost: float | None = None
     tokens: float | None = None
+    chunks: Sequence[Chunk] = ()  # parallel to the ids, where texts or spans are matched
+    steps: Sequence[int] = ()  # which of several retrievals returned each id, from 1; parallel to the ids
+    calls: int = 1
 
     def abstains(self, below: float | None) -> bool:
         """Whether nothing was retrieved, or nothing that scores at least ``below``."""

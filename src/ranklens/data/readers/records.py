@@ -22,7 +22,7 @@ SHAPES = (
     '{"id": …, "question": …, "expected_chunk_ids": [...]} in a golden set, {"question_id": …, "retrieved": [{"chunk_id": …, "score": …}]} '
     'in a log, or both in one: {"query": …, "retrieved_ids": [...], "expected_ids": [...]}'
 )
-_LISTED = ("retrieved", "expected")
+_LISTED = ("retrieved", "expected", "passages", "steps")
 _FAILED = {"failed", "failure", "error", "timeout", "timed_out", "exception"}
 
 
@@ -40,13 +40,15 @@ def failure(row: Mapping[str, object], where: Names) -> str | None:
 def says_what_is_relevant(record: Mapping[str, object], where: Names | None = None) -> bool:
     """Whether a record holds judgments."""
     places = where or Names()
-    return places.find(record, "expected") is not None or places.find(record, "answerable") is not None
+    return any(places.find(record, role) is not None for role in ("expected", "answerable", "passages"))
 
 
 def says_what_was_retrieved(record: Mapping[str, object], where: Names | None = None) -> bool:
     """Whether a record holds a ranking, or says why there is none."""
     places = where or Names()
-    return places.find(record, "retrieved") is not None or failure(record, places) is not None
+    return any(places.find(record, role) is not None for role in ("retrieved", "steps")) or bool(
+        failure(record, places)
+    )
 
 
 def is_record(row: Mapping[str, Any], where: Names | None = None) -> bool:
@@ -249,7 +251,9 @@ def names_of_records(value: object, half: Literal["golden", "log"], where: Names
         return None
     columns = frames.column_names(value)
     in_short = {names.plain(column) for column in columns}
-    known = {*names.RETRIEVED, *names.EXPECTED, *names.EXPECTED_TEXTS, *names.ERRORS}
+    known = {
+        *names.RETRIEVED, *names.EXPECTED, *names.EXPECTED_TEXTS, *names.ERRORS, *names.PASSAGES, *names.STEPS
+    }  # fmt: skip
     listed = {*where.own.get("retrieved", ()), *where.own.get("expected", ())}
     named = {column for column in columns if column in listed or names.plain(column) in known}
     if not in_short.isdisjoint(names.DOCS) or not {*where.own.get("doc", ())}.isdisjoint(columns):

@@ -48,12 +48,21 @@ class Traces(dict[str, Log]):
         return next(iter(self.values()))
 
 
-def from_traces(source: object, *, query: Asked = "span", id_from: str | None = None) -> Traces:
+def from_traces(
+    source: object,
+    *,
+    query: Asked = "span",
+    id_from: str | None = None,
+    texts: bool = False,
+    steps: bool = False,
+) -> Traces:
     """Runs from production traces: what retrievers and rerankers found for the queries of real users.
 
     ``source`` is a file (JSONL, JSON or Parquet), a table, or a list of spans, with OpenInference's or OpenTelemetry's attributes.
     A query is what the span itself was asked, or with ``query="root"`` what the whole request was asked, before it was rewritten.
     ``id_from`` says where the id of a document is, if not in ``document.id``, such as ``"metadata.source"`` or ``"content"``.
+    ``texts=True`` keeps the texts of documents, for golden sets with passages; documents then need no id. ``steps=True`` makes one run
+    ``"steps"`` in which all that the retrievers found in a trace is one answer to what the request was asked: what an agent read.
 
     >>> span = {"name": "search", "attributes": {"openinference.span.kind": "RETRIEVER", "input.value": "why?",
     ...         "retrieval.documents.0.document.id": "d7", "retrieval.documents.1.document.id": "d2"}}
@@ -64,13 +73,14 @@ def from_traces(source: object, *, query: Asked = "span", id_from: str | None = 
         raise InputError(Given("query", query), f" is not allowed: {nearest(str(query), get_args(Asked))}")
     spans = sorted(read_spans(_rows(source)), key=lambda span: span.start or 0)
     asked: dict[str, str | None] = {}
-    if query == "root":  # by the first span of a trace that has no parent
+    if query == "root" or steps:  # by the first span of a trace that has no parent
         asked = {span.trace: _text(span) for span in reversed(spans) if span.parent is None and span.trace}
     retrievers = [span for span in spans if span.kind == "RETRIEVER"]
     # What each trace searched for last is the question of a reranker whose span has none, as in Haystack.
     searches = {span.trace: text for span in retrievers if span.trace and (text := _text(span)) is not None}
     retriever_ids = {(span.trace, span.id) for span in retrievers}
     logged: dict[str, list[dict[str, object]]] = {}
+    trajectories: dict[str, list[dict[str, object]]] = {}
     for span in spans:
         # LlamaIndex has one span for ``retrieve`` and within it one for ``_retrieve``, which may hold no documents.
         is_inner = span.kind == "RETRIEVER" and (span.trace, span.parent) in retriever_ids
@@ -85,7 +95,16 @@ def from_traces(source: object, *, query: Asked = "span", id_from: str | None = 
                 row["error"] = span.error
             if not text:
                 row["query_id"] = span.trace or span.id
-            logged.setdefault(name, []).append(row)
+            if steps and span.kind != "RERANKER":
+                trajectories.setdefault(span.trace or span.id or "", []).append(row)
+            else:
+                logged.setdefault(name, []).append(row)
+    if steps:
+        logged = (
+            {"steps": [_trajectory(trace, rows) for trace, rows in trajectories.items()]}
+            if trajectories
+            else {}
+        )
     if not logged:
         kinds = sorted({str(span.get("openinference.span.kind") or "unknown") for span in spans})
         of_kind = f"there are {len(spans):,}, of kind {', '.join(kinds)}"
@@ -93,8 +112,14 @@ def from_traces(source: object, *, query: Asked = "span", id_from: str | None = 
             f"No span of a retriever or reranker was found; {of_kind if spans else 'there are no spans at all'}. They are known by "
             "openinference.span.kind RETRIEVER or RERANKER, or by gen_ai.operation.name retrieval."
         )
-    places = Names(id_from=id_from, option="id_from")
+    places = Names(id_from=id_from, with_chunks=texts, option="id_from")
     return Traces({name: read_log(rows, places) for name, rows in logged.items()})
+
+
+def _trajectory(trace: str, rows: list[dict[str, object]]) -> dict[str, object]:
+    """What was retrieved for one request, one search after the other."""
+    text = rows[0]["question"]
+    return {"question": text, "steps": rows} if text else {"query_id": trace, "steps": rows}
 
 
 def _rows(source: object) -> Iterable[object]:

@@ -12,6 +12,7 @@ ON_DEMAND = (
     "pairs",
     "diversity",
     "evidence",
+    "coverage",
     "sampled",
     "exposure",
     "recommendation",

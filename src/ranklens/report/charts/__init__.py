@@ -17,7 +17,7 @@ from ranklens.report.charts.library import needed
 from ranklens.report.charts.matrix import significance
 from ranklens.report.charts.means import differences, leaderboard, slices
 from ranklens.report.charts.queries import deltas, scatter
-from ranklens.report.charts.ranks import first_relevant, over_k, precision_recall
+from ranklens.report.charts.ranks import first_relevant, over_k, over_tokens, precision_recall
 from ranklens.report.charts.style import save
 from ranklens.report.charts.times import latency
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ranklens.report.chart_data import MeasureName
     from ranklens.report.charts.style import Chart
 
-__all__ = ["CHARTS", "ComparisonPlots", "deltas", "differences", "draw", "first_relevant", "latency", "leaderboard", "over_k", "planned",
+__all__ = ["CHARTS", "ComparisonPlots", "deltas", "differences", "draw", "first_relevant", "latency", "leaderboard", "over_k", "over_tokens", "planned",
            "precision_recall", "save", "scatter", "significance", "slices"]  # fmt: skip
 
 _OF_TWO = ("deltas", "scatter")  # show two systems
@@ -36,7 +36,7 @@ _WITHOUT_MEASURE = ("first_relevant", "precision_recall")
 CHARTS: Mapping[str, Callable[..., Chart]] = {
     chart.__name__: chart
     for chart in (
-        leaderboard, differences, deltas, scatter, first_relevant, precision_recall, over_k, latency, significance, slices
+        leaderboard, differences, deltas, scatter, first_relevant, precision_recall, over_k, over_tokens, latency, significance, slices
     )
 }  # fmt: skip
 
@@ -67,6 +67,9 @@ class ComparisonPlots:
 
     def over_k(self, measure: MeasureName = None, ks: Sequence[int] = chart_data.KS) -> Chart:
         return over_k(self.comparison, measure, ks)
+
+    def over_tokens(self, measure: MeasureName = None) -> Chart:
+        return over_tokens(self.comparison, measure)
 
     def latency(self, measure: MeasureName = None) -> Chart:
         return latency(self.comparison, measure)

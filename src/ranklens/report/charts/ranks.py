@@ -100,6 +100,17 @@ def over_k(comparison: Comparison, measure: MeasureName = None, ks: Sequence[int
     return style.styled(chart, f"{plain} over the cutoff k", about)
 
 
+@redrawable
+def over_tokens(comparison: Comparison, measure: MeasureName = None) -> Chart:
+    """Coverage of the evidence at growing budgets of context tokens, with intervals as bands for up to four systems."""
+    drawn = chart_data.of_coverage(comparison, measure)
+    chart = _curves(
+        comparison, chart_data.over_tokens(comparison, measure), "tokens", str(drawn), logarithmic=True
+    )
+    about = averaged(comparison, intervals=_has_bands(comparison))
+    return style.styled(chart, f"{drawn} over the length of the context", about)
+
+
 def _has_bands(comparison: Comparison) -> bool:
     """Whether intervals are drawn around lines: not where most lines are grey, nor where bands would hide each other."""
     return figures.standing_out(comparison) is None and len(figures.shown(comparison)) <= _MOST_BANDS

@@ -95,7 +95,8 @@ def read(
             ".",
             query=query,
         )
-    rows = ranked.only([query]) if held else Run(whole.select("query", "doc", "score"))
+    is_whole = held or ranked.contexts is not None
+    rows = ranked.only([query]) if is_whole else Run(whole.select("query", "doc", "score"))
     # Some measures depend on the highest grade of all judgments, so all of them are judged; the other queries stay empty.
     everyone = Qrels(
         gold if judged.by_query is None else {str(q): docs for q, docs in judged.by_query.items()}
