@@ -11,7 +11,7 @@ import pytest
 
 import ranklens as rl
 from ranklens.cli.main import main
-from ranklens.comparison import choices
+from ranklens.comparison import options
 from ranklens.policy import Policy, PolicyOptions, questions
 from ranklens.stats import CORRECTIONS
 from ranklens.stats.significance import ALL_TESTS
@@ -51,8 +51,8 @@ def test_help_names_every_choice():
 
 def test_the_types_of_options_are_those_of_policies():
     assert get_type_hints(PolicyOptions) == get_type_hints(Policy)
-    assert {*get_args(choices.Test)} == {*ALL_TESTS}
-    assert {*get_args(choices.Correction)} == {*CORRECTIONS}
+    assert {*get_args(options.Test)} == {*ALL_TESTS}
+    assert {*get_args(options.Correction)} == {*CORRECTIONS}
 
 
 @pytest.mark.slow
