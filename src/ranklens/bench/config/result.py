@@ -11,7 +11,7 @@ from ranklens.guard import wording
 from ranklens.retrieval.ages import in_words
 from ranklens.retrieval.answers import TIMES
 from ranklens.scores import Scores, details
-from ranklens.tables.table import Lines, Printout, Table
+from ranklens.tables.table import Lines, Printout, Shown, Table
 from ranklens.words import counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _OF_A_RUN = ("name", "k", "status", "latency", "throughput", "version", "tokens"
 
 
 @dataclass(frozen=True)
-class BenchResult:
+class BenchResult(Shown):
     """The results of a configuration: scores by system, their comparison, and the gates."""
 
     config: Config
@@ -76,12 +76,6 @@ class BenchResult:
         lines = [line if len(notes) == 1 else f"{', '.join(names)}: {line}" for line, names in notes.items()]
         lines += [f"{level:.0%} intervals"] if level is not None else []
         return Table(["system", *(m.shown for m in measures)], rows, note=".\n".join(lines) + ".")
-
-    def __str__(self) -> str:
-        return str(self.printout())
-
-    def _repr_html_(self) -> str:
-        return self.printout().to_html()
 
     def to_markdown(self) -> str:
         """Everything that print shows, as Markdown."""
