@@ -8,8 +8,8 @@ import numpy as np
 
 from ranklens.arrays import FloatArray
 from ranklens.judging.covered import Covered
-from ranklens.metrics import Cutoff, Rel, Within, measure
-from ranklens.metrics.about import Columns, formula, working
+from ranklens.metrics import Cutoff, Rel, Within, formula, measure, working
+from ranklens.metrics.catalog import Columns
 from ranklens.metrics.formulas.ratio import ratio
 
 if TYPE_CHECKING:
