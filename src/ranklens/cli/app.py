@@ -13,7 +13,8 @@ from typing import Annotated, get_args
 import typer
 
 from ranklens import __version__
-from ranklens.cli.commands import COMMANDS, Argument, Command, Parameter, command_of
+from ranklens.cli.commands import COMMANDS, Argument, Command, Parameter, command_of, spoken_name
+from ranklens.cli.help_groups import GroupedCommand
 from ranklens.cli.spellings import instead
 from ranklens.words import documentation, in_one_line
 
@@ -53,9 +54,13 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
 def _add(app: typer.Typer, command: Command, examples: str | None = None) -> None:
     """Add a command; the list of commands has the first sentence of its help as a whole, which Typer would cut."""
     said = documentation(command.function)
-    app.command(name=command.name, epilog=examples, help=said, short_help=said.partition("\n")[0])(
-        _typed(command)
-    )
+    app.command(
+        name=command.name,
+        cls=GroupedCommand,
+        epilog=examples,
+        help=said,
+        short_help=said.partition("\n")[0],
+    )(_typed(command))
 
 
 def _typed(command: Command) -> Callable[..., None]:
@@ -134,7 +139,8 @@ def run_app(arguments: Sequence[str]) -> int:
             raise
         message = _with_hint(" ".join(error.format_message().split()), error, arguments)
         if message:  # there is none where the help was shown instead
-            sys.stderr.write(f"ranklens: {in_one_line(message)}\nTry 'ranklens --help'.\n")
+            name = spoken_name(arguments)
+            sys.stderr.write(f"{name}: {in_one_line(message)}\nTry '{name} --help'.\n")
         return 2
     return result if isinstance(result, int) else 0
 

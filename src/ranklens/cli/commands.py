@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -165,6 +165,15 @@ def command_of(name: str) -> Command | dict[str, Command]:
         return {inner: Command(inner, one, has_manners=False) for inner, one in function.items()}
     assert callable(function)
     return Command(name, function, has_manners=name != MEASURES)
+
+
+def spoken_name(arguments: Sequence[str]) -> str:
+    """The name that messages begin with: ``ranklens compare``, or ``ranklens`` without a command.
+
+    >>> spoken_name(["compare", "qrels.txt"]), spoken_name(["--version"])
+    ('ranklens compare', 'ranklens')
+    """
+    return " ".join(["ranklens", *(name for name in arguments[:1] if name in COMMANDS)])
 
 
 def _fields(group: type) -> Iterator[Parameter]:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status is that of :mod:`ranklens.process`, never a traceback for a user's mistake."""
+    from ranklens.cli.commands import spoken_name
+
     given = list(sys.argv[1:] if arguments is None else arguments)
     runs_code = given[:1] in (["bench"], ["gate"])  # which may start programs that write to standard error
     begin = program if arguments is None else guarded
-    return begin("ranklens", lambda: _run(given), hides_panics=not runs_code)
+    return begin(spoken_name(given), lambda: _run(given), hides_panics=not runs_code)
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -1,0 +1,62 @@
+"""Help in groups: what a command reads, measures, tests and writes, the most used options first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from typer import Context
+    from typer._click import HelpFormatter
+    from typer._click.core import Parameter
+
+FIRST = "Options"  # of options that are not listed below: what is special to a command
+GROUPS = {
+    "Data": (
+        "config qrels run runs query map match queries corpus intents kind abstain-below skip-bad qrels-format run-format "
+        "engine master init force"
+    ),
+    "Measures": "measures as for load",
+    "Tests": (
+        "detect deviation baseline test correction margin by cluster primary family alpha level intervals power systems "
+        "per-cluster correlation seed by-team update undecided common min-checked reference risk"
+    ),
+    "Retrievers": "fresh max-age keep-going no-code",
+    "Output": (
+        "output format per-query failing failing-measure most documents pair rows effect-sizes plot figure highlight title "
+        "bibtex junit full save label at system last history spreadsheet"
+    ),
+    "LaTeX": "marks against delta digits order align caption label wide notes",
+    "Policies": "ties missing unjudged-queries empty duplicates judged-only nan depth rel max-grade",
+    "General": "quiet strict help",
+}
+_PAPER = "marks"  # commands with this option have a table for papers, whose label is LaTeX's
+
+
+def grouped(parameters: list[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:
+    """The options under their headings; headings without options are left out."""
+    options = {one.opts[-1].lstrip("-"): one for one in parameters if one.param_type_name == "option"}
+    listed = [name for names in GROUPS.values() for name in names.split()]
+    yield FIRST, [one for name, one in options.items() if name not in listed]
+    for title, names in GROUPS.items():
+        is_moved = title == "Output" and _PAPER in options
+        yield (
+            title,
+            [options[name] for name in names.split() if name in options and not (is_moved and name == "label")],
+        )
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help has a heading for each group of options."""
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the arguments, then the groups."""
+        parameters = self.get_params(ctx)
+        arguments = [one for one in parameters if one.param_type_name == "argument"]
+        for title, members in [("Arguments", arguments), *grouped(parameters)]:
+            records = [record for one in members if (record := one.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
