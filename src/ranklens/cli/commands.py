@@ -71,8 +71,8 @@ _LOAD = Description(
     flags=("--load",),
     metavar="FILE",
 )
-_QUIET = Description("No warnings and no progress.", flags=("--quiet",))
-_STRICT = Description("Exit status 1 if there is a warning.", flags=("--strict",))
+_QUIET = Description("Hide warnings and progress.", flags=("--quiet",))
+_STRICT = Description("Exit with status 1 after a warning.", flags=("--strict",))
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _next_steps(compared: Comparison, folder: Path | None) -> str:
     data = _quoted(folder)
     return "\n".join(
         [
-            f"{data} holds the data. Try next:",
+            f"{data} contains the data. Try next:",
             f"  {_program()} compare {data} {one} {other} --by type --most 10",
             f"  {_program()} explain nDCG@10 {data} {one} --query {differs_most}",
             f"  {_program()} evaluate {data} {other} -m beir",

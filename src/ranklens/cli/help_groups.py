@@ -44,7 +44,11 @@ def grouped(parameters: list[Parameter]) -> Iterator[tuple[str, list[Parameter]]
         is_moved = title == "Output" and _PAPER in options
         yield (
             title,
-            [options[name] for name in names.split() if name in options and not (is_moved and name == "label")],
+            [
+                options[name]
+                for name in names.split()
+                if name in options and not (is_moved and name == "label")
+            ],
         )
 
 

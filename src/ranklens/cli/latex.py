@@ -18,30 +18,28 @@ def _option(text: str, kind: Any, default: Any) -> tuple[Any, Any]:
 
 
 _TABLE: dict[str, tuple[Any, Any]] = {
-    "order": _option("Rows by mean (of the first measure) or as given.", str, "mean"),
+    "order": _option("Order of rows: mean (of the first measure) or given.", str, "mean"),
     "marks": _option(
         "Marks of significant differences: letters, dagger, triangles or none.", str | None, None
     ),
     "against": _option(
-        "LaTeX: the run that dagger, triangles and --delta refer to; by default the baseline.",
+        "Run that dagger, triangles and --delta refer to. Default: the baseline.",
         str | None,
         None,
     ),
     "delta": (
-        Annotated[bool, Description("LaTeX: add differences in percent.", flags=("--delta",))],
+        Annotated[bool, Description("Add differences in percent.", flags=("--delta",))],
         False,
     ),
-    "digits": _option("LaTeX: digits after the decimal point.", int, 4),
-    "align": _option("LaTeX: align numbers at the decimal point (decimal) or right (right).", str, "decimal"),
-    "caption": _option("LaTeX: caption, in place of one that says what was tested.", str | None, None),
-    "label": _option("LaTeX: label.", str | None, None),
+    "digits": _option("Digits after the decimal point.", int, 4),
+    "align": _option("Align numbers at the decimal point (decimal) or right (right).", str, "decimal"),
+    "caption": _option("Caption, instead of one that states what was tested.", str | None, None),
+    "label": _option("Label of the table.", str | None, None),
     "wide": (
-        Annotated[bool, Description("LaTeX: span both columns of the page.", flags=("--wide",))],
+        Annotated[bool, Description("Span both columns of the page.", flags=("--wide",))],
         False,
     ),
-    "notes": _option(
-        "LaTeX: how much the caption says: short (details as comments), full or none.", str, "short"
-    ),
+    "notes": _option("Length of the caption: short (details as comments), full or none.", str, "short"),
 }
 
 

@@ -31,7 +31,7 @@ def _run(arguments: Sequence[str]) -> int:
     # Reports take their date from it, and libraries stumble over it while they are loaded.
     date = os.environ.get("SOURCE_DATE_EPOCH", "")
     if date and not (date.isascii() and date.isdigit() and len(date) < 12):
-        raise InputError(f"SOURCE_DATE_EPOCH is {date!r}; it is a number of seconds, or not set.")
+        raise InputError(f"SOURCE_DATE_EPOCH is {date!r}, but must be a number of seconds.")
     name, rest = next(iter(arguments), ""), arguments[1:]
     if name in ("evaluate", "lint", "convert", "trec-eval"):  # which multiply no matrices
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time

@@ -262,7 +262,7 @@ def _clustering(
             "Queries in clusters are correlated: pass correlation=, or a comparison with clusters."
         )
     if not -1 <= related <= 1:
-        raise InputError(Given("correlation", related), " is not allowed: it lies between 0 and 1.")
+        raise InputError(Given("correlation", related), " is not allowed: it must be between 0 and 1.")
     return float(size), max(0.0, related)
 
 

@@ -279,7 +279,7 @@ def _find(name: str) -> tuple[str, Mapping[str, object]]:
     refuse_ambiguous(name)
     if name.lower() == "all_trec":
         raise MeasureError(
-            "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "
+            "There is no measure 'all_trec': the preset 'trec' has trec_eval's official measures; "
             "ranklens-trec-eval -m all_trec prints all of trec_eval's measures."
         )
     refuse_measures_of_answers(name)

@@ -322,7 +322,7 @@ class Benchmark:
             raise InputError(f"{path}: a sheet is .csv or .jsonl; choose one of these endings.")
         if Path(path).exists():
             raise InputError(
-                f"{path} exists, and may hold grades already; choose another name, or delete it."
+                f"{path} exists, and may contain grades already; choose another name, or delete it."
             )
         rows = sheets.rows(self._finished(), self._judged.texts, self._corpus(corpus), whole("k", k))
         write_text(write(rows), Path(path))

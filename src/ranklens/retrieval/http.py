@@ -133,7 +133,7 @@ def split_path(path: str) -> tuple[str | None, str | None]:
     """
     parts = _EACH.split(path)
     if len(parts) > 2:
-        raise InputError(f"{path!r} is not allowed: it has more than one '*'; one list holds the results.")
+        raise InputError(f"{path!r} is not allowed: it has more than one '*'; one list contains the results.")
     return (None, path) if len(parts) == 1 else (parts[0], parts[1] or None)
 
 
@@ -182,7 +182,7 @@ def _value(at: re.Match[str]) -> str:
 
 def _refusal(refused: HTTPError) -> str:
     if refused.code in (301, 302, 303, 307, 308):
-        return f"redirects to {refused.headers.get('location')}; set url to the address that answers."
+        return f"redirects to {refused.headers.get('location')}; set url to the final address."
     told = _start(refused.read(2000).decode("utf-8", "replace"))
     return f"answered with status {refused.code} ({refused.reason}): {told}"
 

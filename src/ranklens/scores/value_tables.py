@@ -150,7 +150,7 @@ def _printed(source: Source, name: str) -> dict[str, Values]:
             rows.append((fields[1], fields[0], float(fields[2])))
     if not rows:
         raise InputError(
-            f"{source.name} holds no values of single queries; print them with trec_eval -q.",
+            f"{source.name} contains no values of single queries; print them with trec_eval -q.",
             path=source.name,
         )
     return {name: _gathered(rows, source.name)}

@@ -156,7 +156,7 @@ def _list_column(given: DataFrame, what: str, columns: Mapping[str, str] | None)
     for name in where.own.get(role, ()):
         if name not in arrays:
             raise InputError(
-                f"columns: {role} should be {name!r}, which is no array; the columns are {given.columns}."
+                f"columns: {role} should be {name!r}, which is not an array; the columns are {given.columns}."
             )
     return list_column(arrays, role, where, what)
 

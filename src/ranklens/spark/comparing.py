@@ -195,7 +195,7 @@ def compare_large(
     if not settings.is_default and settings.test not in possible:
         raise InputError(
             Given("test", settings.test),
-            " needs the values of all queries in one place; for so many choose ",
+            " needs the values of all queries in one place; for this many queries, choose ",
             Option("test", *possible),
             ".",
         )

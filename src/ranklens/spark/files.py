@@ -55,7 +55,7 @@ def _check_master(master: str | None) -> None:
     """Before Java starts, which would answer with its own traceback."""
     if master is not None and not re.fullmatch(r"local(\[.+\])?|yarn|(spark|k8s)://.+", master):
         raise InputError(
-            f"--master {master}: this is no master of Spark; use local[*], spark://HOST:PORT, k8s://ADDRESS or yarn."
+            f"--master {master}: not a Spark master; use local[*], spark://HOST:PORT, k8s://ADDRESS or yarn."
         )
 
 

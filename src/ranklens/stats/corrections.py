@@ -104,7 +104,7 @@ def adjust(p_values: npt.ArrayLike, *, method: str = DEFAULT_CORRECTION) -> Floa
     inputs.choice(method, "method", CORRECTIONS)
     p = inputs.numbers(p_values, "p_values")
     for position in np.flatnonzero((p < 0) | (p > 1))[:1]:
-        raise InputError(f"p_values[{position}] is {p[position]}: a p-value lies between 0 and 1.")
+        raise InputError(f"p_values[{position}] is {p[position]}: a p-value must be between 0 and 1.")
     order, adjusted = np.argsort(p, kind="stable"), np.empty(len(p))
     adjusted[order] = np.minimum(CORRECTIONS_BY_NAME[method].adjust(p[order]), 1)
     return adjusted

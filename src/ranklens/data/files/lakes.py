@@ -49,7 +49,7 @@ def refuse_files_of_lakes(files: Iterable[Path]) -> None:
             )
         if (folder / ".hoodie").is_dir():
             raise InputError(
-                f"{folder} is a Hudi table, and some of its files may hold rows that were deleted or replaced; write its current rows "
+                f"{folder} is a Hudi table, and some of its files may contain rows that were deleted or replaced; write its current rows "
                 "to Parquet with Spark, and pass that.",
                 path=str(folder),
             )

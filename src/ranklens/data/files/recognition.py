@@ -108,7 +108,7 @@ def _folder_format(place: Path, what: str) -> str:
         found = glob(str(place), recursive=True)
         if what == "run" and len(found) > 1:
             raise InputError(
-                f"{place} matches {len(found)} files, each a run of its own; compare them with ranklens.compare(qrels, {str(place)!r}), or "
+                f"{place} matches {len(found)} files, each a separate run; compare them with ranklens.compare(qrels, {str(place)!r}), or "
                 "pass one of them."
             )
         what_is = "matches no Parquet, CSV, TSV or JSONL files" if found else "does not exist"
@@ -186,7 +186,7 @@ def refuse_judgments(source: Source) -> None:
             f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); pass the run second."
         )
     if len(fields) == 1 and _is_number(fields[0]):
-        raise InputError(f"{source.name} holds bare scores, which belong to svmlight judgments.")
+        raise InputError(f"{source.name} contains bare scores, which belong to svmlight judgments.")
 
 
 def _is_number(field: str) -> bool:

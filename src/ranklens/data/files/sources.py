@@ -166,7 +166,7 @@ class Source:
             size += len(piece)
             if self.packing and size > limits.UNPACKED:
                 raise InputError(
-                    f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
+                    f"{self.name}: the archive contains more than {limits.UNPACKED >> 20:,} MB; unpack it first."
                 )
         return b"".join(found)
 
@@ -245,7 +245,7 @@ def _bounded(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
         size += len(piece)
         if size > most:
             raise InputError(
-                f"{name} holds more than {most >> 20:,} MB, the most that is copied to {folder} ({limits.PIPED >> 30} GB, or half of what "
+                f"{name} contains more than {most >> 20:,} MB, the most that is copied to {folder} ({limits.PIPED >> 30} GB, or half of what "
                 "is free). Write it to a file and pass that, or set TMPDIR to a folder with more room.",
                 path=name,
             )
@@ -330,7 +330,7 @@ def plausible(path: Path) -> int:
 
 def _implausible(name: str) -> InputError:
     return InputError(
-        f"{name}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
+        f"{name}: it contains more than {limits.RATIO} times its size, which text does not; unpack it first."
     )
 
 

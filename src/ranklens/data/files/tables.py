@@ -204,7 +204,7 @@ def _check_ids(table: pl.DataFrame, rows: Sequence[_Row]) -> None:
         if len(wrong):
             raise WrongLine(
                 longer.line,
-                f"the {name} {brief(wrong[0], 80)!r} goes on over the end of the line. {_UNCLOSED}",
+                f"the {name} {brief(wrong[0], 80)!r} continues past the end of the line. {_UNCLOSED}",
             )
 
 
@@ -273,14 +273,14 @@ def _check_longer(dialect: _Dialect, names: Sequence[str], lines: Sequence[str],
         whole = False
     if not whole:
         raise WrongLine(
-            line, f"a quoted field goes on over the end of the line and is not closed. {_UNCLOSED}"
+            line, f"a quoted field continues past the end of the line and is not closed. {_UNCLOSED}"
         )
     for number, following in enumerate(lines[1:], line + 1):
         fields: list[str] = next(dialect.rows([following]), [])
         if len(fields) >= len(names):  # more, if its text has separators of its own
             raise WrongLine(
                 line,
-                f"a quoted field goes on over the end of the line, and line {number} looks like a row. {_UNCLOSED}",
+                f"a quoted field continues past the end of the line, and line {number} looks like a row. {_UNCLOSED}",
             )
 
 

@@ -111,7 +111,7 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
 def _too_many(name: str, systems: Iterable[str]) -> InputError:
     shown = several([repr(system) for system in sorted(systems)])
     return InputError(
-        f"{name} holds several systems ({shown}), and a TREC run holds one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
+        f"{name} contains several systems ({shown}), and a TREC run contains one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
     )
 
 
@@ -154,7 +154,7 @@ def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
         many = len(trec.first_fields(opened))
         if many == samples.FIELDS and kind == "qrels":
             raise InputError(
-                f"{opened.name} holds judgments of a sampled pool (five fields), which no other format has; it can be evaluated as it is."
+                f"{opened.name} contains judgments of a sampled pool (five fields), which no other format has; it can be evaluated as it is."
             )
         what = kind or ("qrels" if many == 4 else "run")
         names = _QRELS if what == "qrels" else _RUN
@@ -210,7 +210,7 @@ def _common(name: str, kinds: set[pl.DataType]) -> Any:
         return next(iter(known))
     if any(kind.is_nested() for kind in known):
         raise InputError(
-            f"the column {name!r} holds lists or objects in some rows and something else in others."
+            f"the column {name!r} contains lists or objects in some rows and something else in others."
         )
     return pl.Float64 if known and all(kind.is_numeric() for kind in known) else pl.String
 
@@ -316,8 +316,8 @@ def _refuse_kinds(table: pl.DataFrame, wrong: Callable[[Any], bool]) -> None:
         return
     name, kind = found
     if kind.is_nested() and not _is_no_text(kind):
-        raise InputError(f"The column {brief(name)!r} holds lists or objects; write .jsonl or .parquet.")
-    raise InputError(f"The column {brief(name)!r} holds {kind}, which is no text; write .parquet.")
+        raise InputError(f"The column {brief(name)!r} contains lists or objects; write .jsonl or .parquet.")
+    raise InputError(f"The column {brief(name)!r} contains {kind}, which is not text; write .parquet.")
 
 
 def _is_no_text(kind: Any) -> bool:
@@ -390,5 +390,5 @@ def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:
             if len(wrong):
                 held = "nothing, which a table of text" if wrong[0] == "" else what
                 raise InputError(
-                    f"The {name} {wrong[0][:80]!r} holds {held} cannot hold; choose another format."
+                    f"The {name} {wrong[0][:80]!r} contains {held} cannot hold; choose another format."
                 )

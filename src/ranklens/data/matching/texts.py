@@ -166,7 +166,7 @@ class ByText(Passages):
     def matches(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[Sequence[str]]:
         for text in gold:
             if not tokens(text):
-                raise InputError(f"ByText: the expected text {text!r} of query {query!r} holds no word.")
+                raise InputError(f"ByText: the expected text {text!r} of query {query!r} contains no word.")
         named = [self._name_and_text(doc, query) for doc in ids]
         items = [(self._other(name, rank, gold), text) for rank, (name, text) in enumerate(named, 1)]
         return matched(items, _Held(self.how, self.threshold, tuple(gold)), gold)

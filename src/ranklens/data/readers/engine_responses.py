@@ -69,7 +69,7 @@ def hits_inside(response: Any) -> list[Any] | None:
     if problem and not found and not _has_another_list(response):
         raise ResponseError(f"The engine answered with an error instead of hits: {problem}")
     if problem and found:
-        warn(f"A response is incomplete, and its hits are used as they are: {problem}")
+        warn(f"An incomplete response was used as it is: {problem}")
     return found
 
 
@@ -151,7 +151,7 @@ def _in_columns(response: Any) -> list[Any] | None:
 def _only(lists: Sequence[Any], what: str = "queries") -> Any:
     if len(lists) > 1:
         raise ResponseError(
-            f"The response holds the results of {len(lists):,} {what}; pass those of one at a time."
+            f"The response contains the results of {len(lists):,} {what}; pass those of one at a time."
         )
     return lists[0] if lists else []
 

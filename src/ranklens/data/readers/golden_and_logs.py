@@ -324,7 +324,8 @@ def _check_number(row: Mapping[str, Any], place: str, where: Names) -> None:
         raise InputError(
             f"{place} does not say which question it is about; its keys are {list(row)}.",
             InPython(
-                ' Say where the id is: columns={"query": "key"}.', " Say where the id is: --map query=key."
+                ' Pass the place of the id: columns={"query": "key"}.',
+                " Pass the place of the id: --map query=key.",
             ),
         )
 

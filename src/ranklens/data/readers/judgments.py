@@ -186,7 +186,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         for pair in chain.from_iterable(groups.values()):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise InputError(
-                    f"preferences: query {query!r} holds {pair!r:.60}, not a pair of a better and a worse document.",
+                    f"preferences: query {query!r} contains {pair!r:.60}, not a pair of a better and a worse document.",
                     query=str(query),
                 )
         return {name: pairs for name, pairs in groups.items() if pairs}
@@ -301,7 +301,7 @@ def _graded(query: Any, name: Any, docs: Any) -> dict[Any, Any]:
     if isinstance(docs, AbstractSet):
         return dict.fromkeys(docs, 1)
     if not isinstance(docs, Mapping):
-        _refuse(query, f"the subtopic {name!r} holds {docs!r:.60}, not {{document: grade}}")
+        _refuse(query, f"the subtopic {name!r} contains {docs!r:.60}, not {{document: grade}}")
     return dict(docs)
 
 

@@ -156,7 +156,7 @@ def ranked(value: Any, where: str, places: Names) -> tuple[Sequence[str], Sequen
     """The ids of a list of documents, best first, and their scores if they have any."""
     own, score = places.own.get("doc", [None])[0], places.own.get("score", [None])[0]
     place = places.id_from if places.id_from is not None else own
-    reading = Reading(sys.maxsize - 1, place, score, f"{where} holds", in_file=True, option=places.option)
+    reading = Reading(sys.maxsize - 1, place, score, f"{where} contains", in_file=True, option=places.option)
     try:
         found = reading.read(value)
     except ReadingError as error:

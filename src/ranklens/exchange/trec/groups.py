@@ -40,9 +40,9 @@ PREFERENCES: Mapping[str, str] = {
     "prefs_pair_ret": "prefs_pair over retrieved documents.",
     "prefs_avgjg_ret": "prefs_avgjg over preferences between retrieved documents.",
     "prefs_avgjg_Rnonrel_ret": "prefs_avgjg_Rnonrel over retrieved documents.",
-    "prefs_simp_imp": "prefs_simp over preferences of which at least one document was retrieved.",
-    "prefs_pair_imp": "prefs_pair over pairs of which at least one document was retrieved.",
-    "prefs_avgjg_imp": "prefs_avgjg over preferences of which at least one document was retrieved.",
+    "prefs_simp_imp": "prefs_simp over preferences with at least one retrieved document.",
+    "prefs_pair_imp": "prefs_pair over pairs with at least one retrieved document.",
+    "prefs_avgjg_imp": "prefs_avgjg over preferences with at least one retrieved document.",
 }
 NICKNAMES: Mapping[str, Sequence[str]] = {
     "all_prefs": ["runid", "num_q", *PREFERENCES],

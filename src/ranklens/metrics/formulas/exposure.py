@@ -62,8 +62,7 @@ def diversity_from(distance: Callable[[Any, Any], float], name: str | None = Non
         )
 
     diversity.__doc__ = (
-        distance.__doc__
-        or "The mean distance of the pairs of documents in the top k, by a function of one's own."
+        distance.__doc__ or "The mean distance of the pairs of documents in the top k, by your own function."
     )
     measure(called, low=-np.inf, high=np.inf)(diversity)
     return parse(called)

@@ -329,7 +329,7 @@ def cumulated_gain_from(
             return value
         return ratio(value, _divided(_ideal(judged, k, "linear", table), name, discount))
 
-    cumulated.__doc__ = "Cumulated gain with gains and discounts of one's own" + (
+    cumulated.__doc__ = "Cumulated gain with your own gains and discounts" + (
         ", divided by that of the ideal ranking." if normalised else "."
     )
     measure(name, high=1.0 if normalised else np.inf, average_ties=True)(cumulated)

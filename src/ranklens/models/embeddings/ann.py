@@ -184,7 +184,7 @@ def _refuse_distances(approximate: mappings.ByQuery, exact: mappings.ByQuery) ->
             break
     if opposite >= _TELLING and opposite > _MANIFOLD * same:
         raise InputError(
-            "The approximate and the exact run have the same documents in opposite orders, so one of them seems to hold distances. "
+            "The approximate and the exact run have the same documents in opposite orders, so one of them seems to contain distances. "
             "Higher scores must mean better documents: pass {document: -distance}, or lists of documents, best first."
         )
 
@@ -198,7 +198,7 @@ def _warn_of_unknown_ties(exact: object, near: mappings.ByQuery, values: FloatAr
     )
     if unsure:
         warn(
-            f"Of {words.counted(unsure, 'query', 'queries')}, more documents tie with the last of the exact run than it holds. "
+            f"Of {words.counted(unsure, 'query', 'queries')}, more documents tie with the last of the exact run than it contains. "
             f"An index that found others of them at rank {k} is counted as having missed, so recall may be higher."
         )
 

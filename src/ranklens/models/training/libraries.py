@@ -276,4 +276,4 @@ def _column(features: npt.ArrayLike | Table, name: object) -> list[object]:
             return as_list(np.asarray(features)[:, name], "query")
     except (KeyError, IndexError):
         pass
-    raise InputError(f"query={name!r} is not a column of the features; name the one that holds the query.")
+    raise InputError(f"query={name!r} is not a column of the features; name the one that contains the query.")
