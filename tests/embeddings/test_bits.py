@@ -77,7 +77,7 @@ def test_packed_bits_are_never_multiplied_as_bytes():
         rl.InputError, match=r"queries contains float64, but similarity='hamming' .* np\.packbits"
     ):
         rl.evaluate_embeddings(QUERIES.astype(float), documents, QRELS, "RR", similarity="hamming")
-    with pytest.raises(rl.InputError, match=r"documents holds int16, but similarity='hamming'"):  # bool
+    with pytest.raises(rl.InputError, match=r"documents contains int16, but similarity='hamming'"):  # bool
         rl.evaluate_embeddings(packed(QUERIES), DOCUMENTS, QRELS, "RR", similarity="hamming")
     for given in (documents, [documents[:50], documents[50:]]):
         with pytest.raises(

@@ -287,7 +287,7 @@ def test_rows_without_a_system_are_refused_beside_those_with_one(tmp_path, kind,
         with pytest.raises(rl.InputError, match=wrong):
             rl.compare(QRELS, run, "RR")
     for run in given:
-        with pytest.raises(rl.InputError, match=f"{wrong}|holds several systems|no query among"):
+        with pytest.raises(rl.InputError, match=f"{wrong}|contains several systems|no query among"):
             rl.evaluate(QRELS, run, "RR")
 
 

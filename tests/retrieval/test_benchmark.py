@@ -426,7 +426,7 @@ def test_the_table_has_status_and_latency():
     ]
     assert list(table.rows[-1][6:]) == ["–"] * 5 + ["0.0"]
     assert "cut: more than 3 results cut in 3 queries" in table.note
-    assert "short: never more than 5 results (k= was not passed to it: 9)" in table.note
+    assert "short: never more than 5 results (k=9 was not passed to it)" in table.note
     assert "bad: first failure: 'ml', ZeroDivisionError: division by zero" in table.note
     assert "ok:" not in table.note
     assert "<table>" in bench._repr_html_()

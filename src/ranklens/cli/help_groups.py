@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 FIRST = "Options"  # of options that are not listed below: what is special to a command
 GROUPS = {
+    "Measures": "measures as for load",
     "Data": (
         "config qrels run runs query map match queries corpus intents kind abstain-below skip-bad qrels-format run-format "
         "engine master init force"
     ),
-    "Measures": "measures as for load",
     "Tests": (
         "detect deviation baseline test correction margin by cluster primary family alpha level intervals power systems "
         "per-cluster correlation seed by-team update undecided common min-checked reference risk"
