@@ -25,13 +25,13 @@ INSTEAD = {
     r"beside": "next to",
 }
 # How many the source code still has; lower these numbers as it loses them.
-LEFT = {}
+LEFT = {"alike": 68, "beside": 46, "in all": 7, "nobody": 1, "so many": 2}
 
 
 def words_in(text: str) -> Iterator[tuple[int, str, str]]:
-    """The line, the word, and what to write instead.
+    r"""The line, the word, and what to write instead.
 
-    >>> list(words_in("A first line.\\nRows are told apart."))
+    >>> list(words_in("A first line.\nRows are told apart."))
     [(2, 'told apart', 'no significant difference, inconclusive, distinguish')]
     """
     for number, line in enumerate(text.splitlines(), 1):
@@ -68,5 +68,5 @@ def complaints() -> list[str]:
 
 if __name__ == "__main__":
     wrong = complaints()
-    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")  # noqa: T201
+    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
     sys.exit(1 if wrong else 0)

@@ -211,7 +211,7 @@ def warn(message: str | RankLensWarning) -> None:
 def log(text: str, level: str, **facts: object) -> bool:
     """Whether the logger ``ranklens`` took the line, for services that listen to it; ``facts`` become attributes of the record.
 
-    Without a handler nobody listens, and without ``logging`` in memory there is none, so it is not loaded here.
+    Without a handler the record goes nowhere, and without ``logging`` in memory there is none, so it is not loaded here.
     """
     logging = sys.modules.get("logging")
     if logging is None:

@@ -35,7 +35,7 @@ _ISSUES = "https://github.com/ranklens/ranklens/issues"
 
 
 def guarded(name: str, run: Callable[[], int], *, hides_panics: bool = True) -> int:
-    """The exit status of a command; whatever goes wrong is told in one line, and no temporary file stays behind.
+    """The exit status of a command; whatever goes wrong is reported in one line, and no temporary file stays behind.
 
     ``hides_panics`` keeps what libraries below Python write to standard error before they fail.
     """
@@ -316,7 +316,7 @@ codecs.register_error(_ESCAPE, _escaped)
 
 
 class _Closed(io.TextIOBase):
-    """A stream that nobody can write to."""
+    """A stream that cannot be written to."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -334,7 +334,7 @@ class _Closed(io.TextIOBase):
 
 @contextmanager
 def _panics_hidden(wanted: bool) -> Iterator[None]:
-    """What an engine below Python says of its own failure, before it raises an error, is for nobody to read.
+    """What an engine below Python says of its own failure, before it raises an error, is hidden.
 
     Python's own standard error is left alone; the rest is kept, and shown at the end unless it is a panic.
     """

@@ -25,7 +25,7 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 def is_quiet() -> bool:
-    """Whether nobody wants to see progress."""
+    """Whether progress is hidden."""
     return _quiet.get()
 
 

@@ -86,7 +86,7 @@ def _typed(command: Command) -> Callable[..., None]:
 
 
 def _info(parameter: Parameter) -> object:
-    """What Typer is told of a parameter."""
+    """A parameter, described for Typer."""
     said = parameter.said
     if isinstance(said, Argument):
         return typer.Argument(help=said.help)

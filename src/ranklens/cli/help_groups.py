@@ -37,7 +37,9 @@ _PAPER = "marks"  # commands with this option have a table for papers, whose lab
 
 def grouped(parameters: list[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:
     """The options under their headings; headings without options are left out."""
-    options = {one.opts[-1].lstrip("-"): one for one in parameters if one.param_type_name == "option"}
+    options = {
+        max(one.opts, key=len).lstrip("-"): one for one in parameters if one.param_type_name == "option"
+    }
     listed = [name for names in GROUPS.values() for name in names.split()]
     yield FIRST, [one for name, one in options.items() if name not in listed]
     for title, names in GROUPS.items():

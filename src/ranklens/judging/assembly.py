@@ -204,7 +204,7 @@ def _judge_details(qrels: Judgments, run: Run, policy: Policy, known: Facts, sou
 
 
 def _hint_at_chunks(qrels: Dicts, run: Dicts) -> None:
-    """Where chunks were retrieved and documents judged, no id is right until somebody says so."""
+    """Where chunks were retrieved and documents judged, no id is right until ``match`` is set."""
     from ranklens.data.matching.rules import chunk_separator  # most calls need none
 
     some = {str(query): [str(doc) for doc in docs] for query, docs in islice(run.items(), 100)}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Late(Sequence[Any]):
-    """A list that is made when somebody looks at it: most measures need no names of documents."""
+    """A lazy list: most measures need no names of documents."""
 
     def __init__(self, make: Callable[[], list[Any]], size: int) -> None:
         self._make, self._size = make, size

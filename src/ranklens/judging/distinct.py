@@ -74,7 +74,7 @@ def _distinct(ids: bytes, query: IntArray) -> Distinct | None:
 
 
 def _in_order(ids: bytes, count: int, bits: int) -> IntArray | None:
-    """Numbers of so many bits that are in the order of the ids; None if there are none."""
+    """Numbers of ``bits`` bits that are in the order of the ids; None if there are none."""
     letters = _columns(ids, count)
     if letters is None:
         return None

@@ -277,7 +277,7 @@ class GoldLists(GoldDicts):
         kinds = type(next(iter(given), None)), type(first)
         found = cls(mappings.Repaired(given), given.queries, lists, kinds, keeps=True)
         query, grade = np.repeat(np.arange(len(lengths)), lengths), place.astype(np.float64)
-        # Nobody asks which place is the highest, so they need not be sorted.
+        # The highest place is never needed, so they need not be sorted.
         ideal = Ideal(Hits(query, place + 1, grade, len(lengths)), np.zeros(len(lengths)))
         vars(found).update(
             lengths=lengths, grades=grade, ideal=ideal

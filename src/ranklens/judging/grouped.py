@@ -28,7 +28,7 @@ class _Piece:
     """One table of the run, ranked but for the judged queries at its edges, which may continue in other tables."""
 
     codes: IntArray  # of all its queries, in order
-    first: pl.DataFrame  # the rows of the first query, none if nobody judged it
+    first: pl.DataFrame  # the rows of the first query, none if it is unjudged
     last: pl.DataFrame  # those of the last one, if there are two
     parts: list[Part]
     unjudged: pl.Series

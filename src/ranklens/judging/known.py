@@ -88,7 +88,7 @@ class _Numbers:
         self.met = np.zeros(len(queries), np.int64)
 
     def of(self, docs: Iterable[Iterable[Any]], sizes: IntArray) -> IntArray:
-        """The numbers of these documents, of which each query has so many."""
+        """The numbers of these documents, counted per query."""
         first_met = (numbers.setdefault for numbers in self.by_query)
         found = chain.from_iterable(map(map, first_met, docs, map(count, self.met.tolist())))
         self.met = self.met + sizes
@@ -108,7 +108,7 @@ class _Numbers:
         source = dict(zip(self.queries, self.by_query, strict=True))
         gold = GoldDicts.of(Repaired(source), keeps=True)
         query, grade = np.repeat(np.arange(len(sizes)), sizes), number.astype(np.float64)
-        # Nobody asks which number is the highest, so they need not be sorted.
+        # The highest number is never needed, so they need not be sorted.
         ideal = Ideal(Hits(query, number + 1, grade, len(sizes)), np.zeros(len(sizes)))
         vars(gold).update(lengths=sizes, grades=grade, ideal=ideal)  # as a cached_property keeps what it made
         return PreparedJudgments(Index.of(gold))
@@ -223,7 +223,7 @@ def _subtopics(judgments: Judgments, numbers: _Numbers) -> tuple[list[Any], Labe
 
 
 def _with_positives(labels: Labels) -> Labels:
-    """Without subtopics that no document covers: nobody can find anything for them."""
+    """Without subtopics that no document covers: no ranking can find anything for them."""
     keep = _covered(labels)
     if keep.all():
         return labels

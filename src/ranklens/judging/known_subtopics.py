@@ -59,7 +59,7 @@ class _Read:
     """All that dicts of subtopics hold, read once, some queries at a time: their documents then stay in the processor's cache."""
 
     docs: Lists  # of each query
-    ids: list[bytes]  # of the documents of so many queries, one per line
+    ids: list[bytes]  # of documents, one per line
     topics: IntArray  # how many subtopics each query has
     names: list[Any]  # of all subtopics
     sizes: IntArray  # how many documents each of them has

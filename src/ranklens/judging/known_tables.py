@@ -103,7 +103,7 @@ def _documents(query: IntArray, docs: pl.Series) -> tuple[IntArray, IntArray]:
 def _entries(
     label: IntArray, doc: IntArray, grade: FloatArray, owner: IntArray, documents: IntArray
 ) -> Labels:
-    """Which document has which subtopic, with its highest grade there; each query has so many ``documents``."""
+    """Which document has which subtopic, with its highest grade there; ``documents`` are counts per query."""
     kept = (
         _best_of_repeated(label * (int(doc.max(initial=0)) + 1) + doc, grade)
         if _may_repeat(label, doc, owner, documents)

@@ -54,7 +54,7 @@ class PreparedJudgments(Prepared, Mapping[Id, Mapping[Id, float]]):
 
     @cached_property
     def are_grades(self) -> bool:
-        """Whether these are plainly no scores, which somebody may pass by mistake."""
+        """Whether these are plainly no scores, which a caller may pass by mistake."""
         return isinstance(self.index.source, Mapping) and self.index.for_dicts.are_whole
 
     def __getitem__(self, query: Id) -> Mapping[Id, float]:

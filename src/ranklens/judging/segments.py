@@ -126,7 +126,7 @@ def hashes_of(docs: pl.Series, seed: int = 0) -> Hashes:
 
 
 def _salt(size: int, attempt: int = 0) -> Hashes:
-    """A number for each of so many rankings that makes its documents differ from those of others."""
+    """One salt per ranking, so that equal documents of different queries hash differently."""
     factor = np.uint64(0x9E3779B97F4A7C15 + 2 * attempt)
     return np.arange(1, size + 1, dtype=np.uint64) * factor
 

@@ -20,7 +20,7 @@ from ranklens.policy import Policy
 from ranklens.words import counted
 
 _SORTED = 2_000  # hits; more of them are put in order faster by writing each to its place …
-_SPARSE = 2  # … unless there are so many times as many places
+_SPARSE = 2  # … unless there are this many times as many places
 _CHUNK_ROWS = 1 << 16  # scores that are compared at once
 # Comparisons that are made in one go: with little data, the number of calls is what takes the time.
 AT_ONCE = 1 << 15

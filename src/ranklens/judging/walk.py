@@ -18,7 +18,7 @@ Tables: TypeAlias = "TableStream | Iterable[pl.DataFrame]"
 
 @dataclass
 class Walk:
-    """The judged documents, the queries that nobody judged, and a query with a document, for messages."""
+    """The judged documents, the unjudged queries, and a query with a document, for messages."""
 
     parts: list[Part] = field(default_factory=list)
     example: tuple[str, str] = ("", "")

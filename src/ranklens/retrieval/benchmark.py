@@ -130,7 +130,7 @@ class Benchmark:
         timed out counts with the time waited; one that failed otherwise does not count.
 
         A query that fails is kept with its error and counted; it does not stop the run, unless ``stop_after`` calls in a row
-        fail with the same error: then nobody is there. ``keep_going=True`` asks on regardless.
+        fail with the same error: then the service is assumed to be down. ``keep_going=True`` keeps going.
 
         In a store, an answer belongs to ``name``, ``version``, ``params``, ``k``, the query, and the retriever as far as it can
         be seen: its code, that of local modules it imports, its arguments and settings, and the same of what else it

@@ -22,7 +22,7 @@ _POLL = 0.1  # seconds between two looks whether to stop
 
 
 class HangingCallsError(InputError):
-    """So many calls hang that asking on would only cost memory."""
+    """Too many calls hang: going on would only cost memory."""
 
 
 def run_without_loop(work: Coroutine[object, object, None]) -> None:
@@ -64,7 +64,7 @@ def _is_loop_running() -> bool:
 
 
 class _Pulse:
-    """Whether a loop still runs: it says so again and again, unless a call blocks it."""
+    """Whether a loop still runs: it reports it again and again, unless a call blocks it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timeout: float | None) -> None:
         self._loop, self._timeout, self._last = loop, timeout, time.monotonic()
@@ -132,7 +132,7 @@ def _fulfil(
     try:
         result = function(*args, **kwargs)
     except BaseException as error:  # noqa: BLE001  the code that waits for the future raises it
-        with suppress(InvalidStateError):  # cancelled meanwhile: nobody waits
+        with suppress(InvalidStateError):  # cancelled meanwhile: no caller waits
             future.set_exception(error)
     else:
         with suppress(InvalidStateError):
@@ -142,5 +142,5 @@ def _fulfil(
 def abandon(task: asyncio.Future[T]) -> None:
     """Cancel a task without waiting for it: it may refuse to end."""
     task.cancel()
-    # Its exception is looked at, or asyncio complains that nobody did.
+    # Its exception is looked at, or asyncio complains that it was never retrieved.
     task.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -189,7 +189,7 @@ class Session:
             raise self._unreadable[0] from None
 
     def _watch_for_dead(self, found: Sequence[Answer]) -> None:
-        """Stop if one call after another fails alike: nobody is there, and the other queries would only wait for it."""
+        """Stop if one call after another fails with the same error: the service is assumed to be down, and the other queries would only wait for it."""
         kinds = {_alike(answer, self.texts[answer.query]) for answer in found}
         kind = kinds.pop() if len(kinds) == 1 else None
         self._row = [*(self._row if kind in self._row else []), *([] if kind is None else [kind])]
@@ -264,7 +264,7 @@ def _code(*parts: object) -> str:
     """What can be seen of a retriever. Where an object does not let itself be looked at, the age of answers must do."""
     try:
         return fingerprint(parts)
-    except Exception:  # noqa: BLE001  whatever attributes of somebody's objects raise
+    except Exception:  # noqa: BLE001  whatever attributes of users' objects raise
         return "unseen"
 
 

@@ -20,7 +20,7 @@ _LONGEST = 400  # characters of a document on the page
 
 @dataclass(frozen=True)
 class Row:
-    """A document that somebody should judge: who found it, at which rank at best; ``grade`` is for the judge."""
+    """A document to judge: which systems found it, at which rank at best; ``grade`` is for the judge."""
 
     query: str
     question: str

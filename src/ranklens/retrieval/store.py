@@ -146,7 +146,7 @@ def _entry(line: bytes) -> tuple[Answer | None, dict[str, Any]] | None:
 
 
 def _checksum(record: Mapping[str, Any]) -> str:
-    """It tells of damage and of edits by hand; whoever means harm can work it out again."""
+    """It detects damage and edits by hand; it is no protection against an attacker, who can compute it again."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
 
 

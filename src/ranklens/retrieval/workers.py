@@ -99,7 +99,7 @@ class OnLoop:
         if task.cancelled():
             return Outcome(error=RuntimeError("The retriever cancelled its own call."))
         outcome = task.result()
-        # A coroutine that blocks the loop is done before anybody can look at the clock.
+        # A coroutine that blocks the loop is done before the clock can be read.
         late = self._timeout is not None and outcome.error is None and outcome.seconds > self._timeout
         return replace(_too_late(self._timeout), seconds=outcome.seconds) if late else outcome
 
@@ -156,7 +156,7 @@ class InThread:
 
 
 class _CallThread:
-    """A daemon thread that makes one call after another until it is told to stop."""
+    """A daemon thread that makes one call after another until it should stop."""
 
     def __init__(self) -> None:
         self._work: SimpleQueue[
@@ -182,7 +182,7 @@ class _CallThread:
             result = function(argument)
             try:
                 answer.get_loop().call_soon_threadsafe(_give, answer, result)
-            except RuntimeError:  # the loop has been closed: nobody is waiting any more
+            except RuntimeError:  # the loop has been closed: no caller is waiting any more
                 return
 
 

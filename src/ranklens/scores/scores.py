@@ -211,7 +211,7 @@ class Scores:
     def bounds(self, measure: str | Measure | None = None) -> Range:
         """The lowest and highest mean that complete judgments could give: unjudged documents turn every value into a range.
 
-        Every unjudged document that was retrieved may have any grade that somebody gave, also where that makes the ideal better.
+        Every unjudged document that was retrieved may have any grade in the judgments, even if that makes the ideal better.
         The range excludes documents that were not retrieved, which may be relevant and unjudged, errors in the judgments, and
         chance in the choice of queries: it is no confidence interval. ``per_query`` has the range of each query. ``measure`` is any, by default
         the first; one whose extremes cannot be found is refused by name.

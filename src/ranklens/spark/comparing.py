@@ -1,4 +1,4 @@
-"""Systems with so many queries that their values stay on the cluster: compared by sums, and told in the same words."""
+"""Systems whose values stay on the cluster because there are too many queries: compared by sums, described in the same words."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ class _Sums:
         ]
 
     def _test(self, at: int) -> str:
-        """With so many queries the t test gives the answer of the randomisation test, which nobody asked for by name."""
+        """With this many queries the t test gives the answer of the randomisation test, which was not asked for by name."""
         if not self.settings.is_default:
             return self.settings.test
         first, second = (self.moments[place] for place in self.each[at])

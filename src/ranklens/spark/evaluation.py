@@ -131,7 +131,7 @@ def _local(qrels: object, columns: Mapping[str, str] | None) -> TableOrDicts:
 
 
 def _first(gold: DataFrame, count: int) -> pl.DataFrame:
-    """So many rows at most, in their order, which tells the first of repeated judgments."""
+    """At most this many rows, in their order, which determines the first of repeated judgments."""
     from pyspark.sql import functions as F  # noqa: N812
 
     numbered = gold.withColumn(ROW, F.monotonically_increasing_id())

@@ -46,7 +46,7 @@ class Facts:
     counts: Counter[str] = field(default_factory=Counter)
     judged_of_each: Counter[int] = field(
         default_factory=Counter
-    )  # how many queries have so many judged documents
+    )  # how many queries have each number of judged documents
     longest: int = 0
     first: dict[str, Any] = field(
         default_factory=dict

@@ -25,7 +25,7 @@ class Correction:
 
     words: str  # its name in a sentence; empty for none
     adjust: Callable[[FloatArray], FloatArray]  # rising p-values, which may then exceed 1
-    # What the smallest of so many p-values has to stay below if only one of them is small: the worst case.
+    # What the smallest of ``tests`` p-values has to stay below if only one of them is small: the worst case.
     hardest: Callable[[float, int], float] = lambda alpha, tests: alpha / tests
     # Whether it keeps the chance of any false discovery below alpha, not just their expected share.
     is_strict: bool = True

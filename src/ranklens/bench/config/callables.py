@@ -112,7 +112,7 @@ def _made(name: str, factory: Any, params: Mapping[str, Any]) -> Any:
 
 
 def told(error: BaseException) -> str:
-    """What went wrong, and on which line of somebody's code."""
+    """What went wrong, and on which line of the user's code."""
     what = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()[-1]
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
     own = [frame for frame in frames if frame.filename != __file__]

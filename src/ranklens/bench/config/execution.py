@@ -69,7 +69,7 @@ def measure(config: Config, asking: Asking | None = None) -> BenchResult:
     for key, path in _files(config).items():
         _make_room(path, spell(("outputs", key)))
     check_outputs(outputs(config), inputs(config))
-    _trackers(config)  # one that is not installed is told before hours of work, not after
+    _trackers(config)  # one that is not installed is reported before hours of work, not after
     try:
         with spelling(as_key), importable(config.folder, Path.cwd()):
             benchmark = _asked(config, asking) if config.retrievers else None

@@ -1,6 +1,6 @@
 """The queries of the demo and what answers them, read from ``queries.txt``.
 
-How they were made: one assessor wrote the queries, in the words of somebody who does not know the answer's name. For each, the
+How they were made: one assessor wrote the queries, in the words of a person who does not know the answer's name. For each, the
 assessor listed the names that such a person would accept, from knowledge of the library and a list of its names, before any
 retriever had run. Grade 2 is exactly the thing, 1 is useful: a part of the answer, a wider or a weaker way, or the module
 where it is found. Then the first five documents of every retriever were pooled, and the same assessor judged those that were
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_name("queries.txt")
 TYPES = {
-    "task": "what somebody wants to do",
+    "task": "what the user wants to do",
     "concept": "a thing or an idea, described",
     "problem": "something goes wrong",
     "name": "a name from another tool or language, or half remembered",
@@ -35,7 +35,7 @@ _HEAD = re.compile(r"\[(?P<id>\S+)\] (?P<type>\w+): (?P<text>.+)")
 
 @dataclass(frozen=True)
 class Query:
-    """What somebody asks, its type (one of :data:`TYPES`), and the grades of the documents that answer it."""
+    """What a user asks, its type (one of :data:`TYPES`), and the grades of the documents that answer it."""
 
     id: str
     type: str

@@ -23,7 +23,7 @@ def polars_is_used() -> None:
 
 
 def _forking() -> None:
-    """Somebody else may have used Polars, too."""
+    """Other code may have used Polars as well."""
     _state["used"] = _state["used"] or ("polars" in sys.modules and _polars_has_threads())
 
 

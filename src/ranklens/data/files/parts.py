@@ -68,7 +68,7 @@ def _matches(pattern: str) -> list[Path]:
 
 
 def _visible(found: Iterable[Path], place: Path) -> list[Path]:
-    """Without what is hidden or in a hidden folder, unless the place itself says so; in order."""
+    """Without what is hidden or in a hidden folder, unless the place itself is hidden; in order."""
     named = [part for part in place.parts if _is_hidden(part)]
     return sorted(
         one for one in found if all(_is_named(part, named) for part in one.parts if _is_hidden(part))

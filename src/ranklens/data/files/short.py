@@ -37,7 +37,7 @@ def read_short_judgments(source: Source) -> dict[str, dict[str, int]] | None:
 
 
 def _rows(source: Source, fields: int) -> list[list[bytes]] | None:
-    """The fields of each line, if all have so many."""
+    """The fields of each line, or None unless every line has this many."""
     if _engine_is_loaded() or source.packing or source.size > _SHORT:
         return None
     content = source.read().replace(b"\r\n", b"\n")

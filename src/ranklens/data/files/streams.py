@@ -250,7 +250,7 @@ class _Task(Generic[T]):
 
 
 def _first(waiting: deque[_Task[T]]) -> T:
-    """The result of the first task; while another thread works on it, this one does what nobody has begun."""
+    """The result of the first task; while another thread works on it, this one does what is not yet begun."""
     while not waiting[0].is_done() and any(task.work() for task in waiting):
         pass
     return waiting.popleft().take()

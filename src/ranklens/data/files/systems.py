@@ -55,7 +55,7 @@ def system_of(folder: PurePath) -> str:
 
 
 def refuse_nested(path: Any) -> None:
-    """Systems in folders further down, or in a pattern, of which nobody can tell whether one run is meant."""
+    """Systems in folders further down, or in a pattern, where one run or several may be meant."""
     files, place = part_files(path), Path(path)
     below = [file.relative_to(place) if place.is_dir() else file for file in files]
     found = {system_of(folder) for file in below for folder in file.parents} - {""}

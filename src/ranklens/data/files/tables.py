@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _SOMETHING = re.compile(rb"\S")
 _QUOTED = re.compile(rb'"[^"]*"')
-_SAMPLE = 100  # rows that show the types of all; if they do not, Polars says so
+_SAMPLE = 100  # rows that show the types of all; if they do not, Polars raises an error
 
 Convert: TypeAlias = "Callable[[pl.DataFrame], pl.DataFrame]"
 
@@ -168,7 +168,7 @@ def _parse_rest(dialect: _Dialect, names: list[str], convert: Convert, content: 
 def _parse_delimited(
     dialect: _Dialect, names: list[str], convert: Convert, content: bytes, header: int = 0
 ) -> pl.DataFrame:
-    """The rows behind a header of so many bytes, which is not cut off: that would copy all the rest."""
+    """The rows behind a header of ``size`` bytes, which is not cut off: that would copy all the rest."""
     quoted = dialect.quote is not None and b'"' in content
     try:
         table = _split_fast(dialect, names, content, header)

@@ -1,6 +1,6 @@
 """Files and folders that are gone at the end, however the end comes.
 
-Each is written down before it is made, so that whoever ends the program can remove what is left.
+Each is written down before it is made, so that the end of the program can remove what is left.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def first_fields(source: Source) -> list[str]:
 def has_subtopics(source: Source) -> bool:
     """Whether the second field of judgments differs within a query, at the beginning of the file: then it is a subtopic.
 
-    In plain judgments it is an iteration, which nobody uses: 0 or Q0 on every line.
+    In plain judgments it is an iteration, which has no use: 0 or Q0 on every line.
     """
     lines = without_bom(source.head(1 << 16)).decode(errors="replace").split("\n")[:-1]
     first: dict[str, str] = {}
@@ -226,7 +226,7 @@ def _is_text(block: bytes) -> bool:
 
 
 def _is_clean(block: bytes, separator: int, rows: int, fields: int) -> bool:
-    """Whether there are as many separators as rows of so many fields have, one at a time, and no other white space."""
+    """Whether there are as many separators as rows with ``fields`` fields have, one at a time, and no other white space."""
     content, portion = np.frombuffer(block, np.uint8), 1 << 19  # portions that fit the processor's cache
     space, other = np.empty(portion + 1, bool), np.empty(portion + 1, bool)
     separators = spaces = 0

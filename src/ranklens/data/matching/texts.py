@@ -181,7 +181,7 @@ class ByText(Passages):
 
     @staticmethod
     def _other(name: str, rank: int, gold: Mapping[str, float]) -> str:
-        """An id that is nobody's expected text."""
+        """An id that no expected text has."""
         return name if name and name not in gold else unmatched(rank)
 
 

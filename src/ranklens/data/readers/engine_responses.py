@@ -157,7 +157,7 @@ def _only(lists: Sequence[Any], what: str = "queries") -> Any:
 
 
 def _problem(response: Mapping[str, Any]) -> str:
-    """What went wrong, where a response says so; empty if nothing did."""
+    """What went wrong, where a response reports it; empty if nothing did."""
     errors = [
         response.get("error"),
         response.get("errors"),

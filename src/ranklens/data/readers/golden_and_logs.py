@@ -173,7 +173,7 @@ def read_golden(rows: Iterable[Any], where: Names | None = None, *, numbered: bo
 
 
 def _leave_out(without: Sequence[str], others: bool) -> None:
-    """Questions whose expected text nobody wrote down cannot be matched by text."""
+    """Questions without an expected text cannot be matched by text."""
     lacking = (
         f"{counted(len(without), 'question has', 'questions have')} no expected text (first: {without[0]!r})"
     )

@@ -1,7 +1,7 @@
 """What a retriever returned → document ids in rank order, whatever library it comes from.
 
 No such library is imported: containers, ids and scores are found under the names that libraries give them. Raw responses of
-search engines are told apart by :mod:`ranklens.data.readers.engine_responses`.
+search engines are recognised by :mod:`ranklens.data.readers.engine_responses`.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def _scores(judgments: list[Judgment], ranking: Mapping[str, float]) -> dict[str
     for suffix, only_retrieved in (("", False), ("_ret", True)):
         equal = [_equal_irrelevant(g, only_retrieved) for g in groups]
         mean = sum(equal) / len(groups)
-        values[f"prefs_avgjg_Rnonrel{suffix}"] = mean if mean > 0 else 0.0  # also where it is not a number
+        values[f"prefs_avgjg_Rnonrel{suffix}"] = mean if mean > 0 else 0.0  # even if it is not a number
     return values
 
 

@@ -139,7 +139,7 @@ def attention_weighted_rank_fairness(
     """1 minus the distance of the groups' shares of attention from their target (TREC Fair Ranking 2022).
 
     A document's property ``group`` is the name of its group, or its shares in several: ``{"a": 0.5, "b": 0.5}``. Attention falls with
-    1 / log2(rank), the first two ranks alike. The target is the same for all groups that any document belongs to, shown or not. The distance is the Jensen-Shannon
+    1 / log2(rank), the first two ranks equally. The target is the same for all groups that any document belongs to, shown or not. The distance is the Jensen-Shannon
     divergence (not its square root), with the natural logarithm as in the track.
 
     ``target=relevant`` takes the mean over relevant documents, retrieved or not.
@@ -192,7 +192,7 @@ def _exposures(described: Described, k: int | None, target: Target) -> tuple[Flo
     names = details.once_for_all("group names", lambda: _group_names(described))
     member = details.once("membership", lambda: _membership(described.values("group"), names))
     attention = 1 / np.log2(np.maximum(listing.rank, 2))
-    # Documents without a group keep their rank, but nobody gets their attention.
+    # Documents without a group keep their rank, but no group gets their attention.
     exposure = np.stack(
         [listing.sum(attention * member[listing.doc, g]) for g in range(member.shape[1])], axis=1
     )

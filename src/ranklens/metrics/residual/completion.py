@@ -69,7 +69,7 @@ def completions(judged: Judged) -> Iterator[Completion]:
 
 
 def _levels(judged: Judged) -> FloatArray:
-    """0 and all grades that somebody gave; 1 if there is no other."""
+    """0 and all grades in the judgments; 1 if there is no other."""
     levels = np.array(sorted({0.0, *judged.ideal.grade[judged.ideal.grade > 0].tolist()}))
     return levels if len(levels) > 1 else np.array([0.0, 1.0])
 

@@ -21,14 +21,14 @@ Block_contra = TypeVar("Block_contra", contravariant=True)
 
 
 class Reader(Protocol[Documents_contra]):
-    """Whoever looks at every block of scores."""
+    """A consumer of every block of scores."""
 
     def read(self, scores: ScoreBlock, rows: IntArray, first_doc: int, documents: Documents_contra) -> None:
         """``rows`` are the queries that the rows of the block belong to, rising."""
 
 
 class Sieve(Protocol[Documents_contra, Block_contra]):
-    """Whoever looks at a block before it is scored in full."""
+    """A consumer of a block before it is scored in full."""
 
     def spread(self, work: Callable[[int, Documents], None], blocks: Iterable[tuple[int, Documents]]) -> None:
         """Do the work for every block, perhaps for several at a time."""

@@ -126,9 +126,7 @@ class Ranking:
             return counter.places, None
         k = self.top + self._most_excluded()
         best, cut_off = best_on_device(counter, chunks, k, self._document_not_finite)
-        if len(
-            cut_off
-        ):  # so many documents tie that the device could not keep them: the processor finds the best
+        if len(cut_off):  # too many documents tie for the device to keep them: the processor finds the best
             step, space = model.documents_at_once, self._space(model, task.query_rows[cut_off])
             nearest = Nearest(space, k, self.order)
             read_blocks(space, corpus.blocks(step), [nearest], self._document_not_finite)

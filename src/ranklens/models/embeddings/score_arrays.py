@@ -165,7 +165,7 @@ def _order_on_device(queries: IntArray, score: Tensor) -> tuple[IntArray, BoolAr
 
 
 class _ByQuery(Mapping[str, dict[str, float]]):
-    """Numbers of documents by query, for whoever looks at single queries; made when they are asked for."""
+    """Numbers of documents by query, for single queries; computed on first access."""
 
     def __init__(self, rows: Rows, values: NumberArray | Tensor) -> None:
         self._rows, self._values = rows, values

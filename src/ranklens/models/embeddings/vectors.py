@@ -1,6 +1,6 @@
 """Vectors as users hand them in: arrays and tensors of any library, packed bits, sparse rows and tokens, each read once.
 
-No library is imported for that: nobody has a tensor who has not imported torch.
+No library is imported for that: a tensor exists only if torch was imported.
 """
 
 from __future__ import annotations

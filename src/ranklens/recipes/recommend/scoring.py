@@ -225,7 +225,7 @@ class _Whole:
     def rates(self, what: str, k: int | None) -> tuple[FloatArray, FloatArray]:
         """Of each user, how many items of the head and of the tail were recommended, and how many could have been.
 
-        For PopREO only items that the user wanted count; nobody can be recommended what they have used.
+        For PopREO only items that the user wanted count; users are never recommended what they have used.
         """
         if (what, k) not in self._rates:
             self._rates[what, k] = self._counted(what, k)

@@ -52,7 +52,7 @@ def with_room(ticks: Sequence[float], share: float, *, logarithmic: bool) -> flo
 
 
 def width_of(count: int) -> float:
-    """About how wide so many letters are."""
+    """About how wide these letters are."""
     return 0.56 * figures.current().font * count
 
 

@@ -28,7 +28,7 @@ WIDTHS = {
     "text": 504,
 }  # points: the columns and the text of ACM, IEEE and Springer differ by a few
 TALLEST = 600  # points that a page has room for
-MOST_LOOKS = 8  # systems that can be told apart by colour, shape and dash
+MOST_LOOKS = 8  # systems that can be distinguished by colour, shape and dash
 _BEST = 5  # systems that stand out where there are more
 
 
@@ -75,7 +75,7 @@ class Figure:
         return screen if self.width is None else paper
 
     def rows(self, count: int) -> float:
-        """The height of so many rows of text, which fit a page."""
+        """The height of ``rows`` rows of text, which fit a page."""
         step = (34 if count <= 12 else 20) if self.width is None else 12
         height = step * max(count, 1) + self.small(10, 28)  # in a figure, the axis is part of it
         return height if self.width is None else min(height, TALLEST)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _MOST_HISTOGRAMS = 4  # one above the other in a figure
-_MOST_BANDS = 4  # bands over each other that can still be told apart
+_MOST_BANDS = 4  # bands over each other that can still be distinguished
 
 
 @redrawable

@@ -34,7 +34,7 @@ Reason = Literal[
 
 @dataclass(frozen=True)
 class Document:
-    """A retrieved document; the grade is None where nobody judged it."""
+    """A retrieved document; the grade is None if it is unjudged."""
 
     rank: int
     doc: str
@@ -247,7 +247,7 @@ class _Read:
     ) -> FailingQuery:
         """One query, which has this number among those that were judged."""
         ranked, retrieved = self.ranked.get(query, ()), int(judged.retrieved[number])
-        if self.policy.judged_only:  # the measure does not see documents that nobody judged
+        if self.policy.judged_only:  # the measure does not see unjudged documents
             seen = [one for one in ranked if one.grade is not None and one.grade >= 0]
             places = {rank: place for place, rank in enumerate(dict.fromkeys(one.rank for one in seen), 1)}
             ranked = [replace(one, rank=places[one.rank]) for one in seen]

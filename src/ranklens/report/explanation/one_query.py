@@ -117,7 +117,7 @@ def _all_judgments(qrels: Qrels, gold: pl.DataFrame) -> Qrels:
 
 
 def _judge(gold: Qrels, rows: Run, query: str, policy: Policy) -> Judged:
-    """The one query as measures see it, also where the policy leaves it out of the mean."""
+    """The one query as measures see it, even if the policy leaves it out of the mean."""
     with warnings.catch_warnings():
         # Warnings are about the other queries, which are not in the rows.
         warnings.simplefilter("ignore", RankLensWarning)
