@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from typer import Context
     from typer._click import HelpFormatter
-    from typer._click.core import Parameter
+    from typer._click.core import Context, Parameter
 
 FIRST = "Options"  # of options that are not listed below: what is special to a command
 GROUPS = {
     "Measures": "measures as for load",
     "Data": (
-        "config qrels run runs query map match queries corpus intents kind abstain-below skip-bad qrels-format run-format "
+        "config qrels run query map match queries corpus intents kind abstain-below skip-bad qrels-format run-format "
         "engine master init force"
     ),
     "Tests": (
@@ -32,7 +31,7 @@ GROUPS = {
     "Policies": "ties missing unjudged-queries empty duplicates judged-only nan depth rel max-grade",
     "General": "quiet strict help",
 }
-_PAPER = "marks"  # commands with this option have a table for papers, whose label is LaTeX's
+_PAPER = "marks"  # an option of commands that write tables for papers
 
 
 def grouped(parameters: list[Parameter]) -> Iterator[tuple[str, list[Parameter]]]:
@@ -43,15 +42,13 @@ def grouped(parameters: list[Parameter]) -> Iterator[tuple[str, list[Parameter]]
     listed = [name for names in GROUPS.values() for name in names.split()]
     yield FIRST, [one for name, one in options.items() if name not in listed]
     for title, names in GROUPS.items():
-        is_moved = title == "Output" and _PAPER in options
-        yield (
-            title,
-            [
-                options[name]
-                for name in names.split()
-                if name in options and not (is_moved and name == "label")
-            ],
-        )
+        # The label of a table for papers, or that of an entry of the history.
+        others = {
+            "Output": {"label"} if _PAPER in options else set(),
+            "LaTeX": set() if _PAPER in options else {"label"},
+        }
+        own = [name for name in names.split() if name not in others.get(title, ())]
+        yield title, [options[name] for name in own if name in options]
 
 
 class GroupedCommand(TyperCommand):
