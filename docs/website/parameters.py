@@ -104,7 +104,7 @@ def _shown(default: object) -> str:
 def _sentence(name: str, docstring: str) -> str:
     """The first sentence of the docstring that names the parameter."""
     prose = " ".join(re.split(r"^>>>", docstring, maxsplit=1, flags=re.MULTILINE)[0].split())
-    sentences = re.split(r"(?<=[.:;]) +(?=[A-Z`])", prose)
+    sentences = re.split(r"(?<=\.) +(?=[A-Z`])", prose)
     return next((one for one in sentences if re.search(rf"``{name}\b", one)), "")
 
 

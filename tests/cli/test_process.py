@@ -86,7 +86,7 @@ def test_a_full_disk_while_sorting_names_the_folder(folder, monkeypatch, capsys)
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
-        ("evaluate q.txt r.txt >&-", 3, "ranklens: standard output: is closed."),
+        ("evaluate q.txt r.txt >&-", 3, "ranklens evaluate: standard output: is closed."),
         ("trec-eval q.txt r.txt >&-", 3, "ranklens: standard output: is closed."),
         ("evaluate q.txt r.txt --format csv -o out.csv >&-", 0, ""),
         ("evaluate q.txt - <&-", 2, "ranklens evaluate: standard input is closed."),
