@@ -42,7 +42,7 @@ def stage(folder: Path) -> None:
 
 
 def _place(file: Path) -> Path:
-    """Where a file of the repository is on the site: pages beside docs/ stand at the top, other files in files/."""
+    """Where a file of the repository is on the site: pages next to docs/ go to the top, other files to files/."""
     if file == README:
         return Path("index.md")
     if file.is_relative_to(DOCS):
