@@ -22,7 +22,8 @@ GROUPS = {
         "detect deviation baseline test correction margin by cluster primary family alpha level intervals power systems "
         "per-cluster correlation seed by-team update undecided common min-checked reference risk"
     ),
-    "Retrievers": "fresh max-age keep-going no-code",
+    "Fusion": "method norm window weights param bounds over folds one-standard-error fused fitted",
+    "Retrievers": "retriever at-query fresh max-age keep-going no-code",
     "Output": (
         "output format per-query failing failing-measure most documents pair rows effect-sizes plot figure highlight title "
         "bibtex junit full save label at system last history spreadsheet"
