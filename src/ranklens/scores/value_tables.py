@@ -167,7 +167,7 @@ def by_system(given: object) -> object:
                 own = read_values(os.fspath(path))
                 if len(own) > 1:
                     raise InputError(
-                        f"{os.fspath(path)} holds the values of {len(own)} systems ({', '.join(own)}); ranklens.read_scores gives them by name.",
+                        f"{os.fspath(path)} contains the values of {len(own)} systems ({', '.join(own)}); ranklens.read_scores gives them by name.",
                         path=os.fspath(path),
                     )
                 systems[name] = next(iter(own.values()))

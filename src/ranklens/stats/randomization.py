@@ -78,7 +78,7 @@ def _random_sums_of_few(steps: IntArray, rng: np.random.Generator, resamples: in
     width = -(-steps.shape[1] // 8)
     padded = np.zeros((len(steps), 8 * width), np.int64)
     padded[:, : steps.shape[1]] = steps
-    tables: list[IntArray] = []  # the sums of each row by the numbers that _choices makes of so many bytes
+    tables: list[IntArray] = []  # the sums of each row by the numbers that _choices makes of these bytes
     for columns, size in (padded[:, : width // 3 * 24], 12), (padded[:, width // 3 * 24 :], 8):
         groups = columns.reshape(len(steps), columns.shape[1] // size, size)
         tables.extend(_signed_sums(groups.swapaxes(0, 1)))
