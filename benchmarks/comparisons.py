@@ -1,7 +1,7 @@
 """What takes long with very much data: statistics, tables of pairs, explanations and judgments, each with its goal.
 
 Every piece of work runs in a process of its own, because only a process knows its peak of memory. The least CPU time of two
-counts, as other work on the machine slows a wall clock down, which stands beside it. ``--quick`` compares a million queries
+counts, as other work on the machine slows a wall clock down; both are printed. ``--quick`` compares a million queries
 once, and leaves out the rest.
 """
 

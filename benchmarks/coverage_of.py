@@ -175,7 +175,7 @@ def _held(rng, rows, default, truth):
 
 
 def bca_ends(rng, rows, at_once=250):
-    """Of each row, from 1,999 samples that so many rows share."""
+    """Of each row, from 1,999 samples that all rows share."""
     found = []
     for start in range(0, len(rows), at_once):
         some = rows[start : start + at_once]

@@ -126,7 +126,7 @@ def measure(shape_name, factor, tool):
 
 
 def keep(shape_name, results):
-    """So many times as fast as pytrec_eval, and hardly slower with more measures."""
+    """N times as fast as pytrec_eval, and hardly slower with more measures."""
     five, twenty, peer = (results[tool].get("seconds", math.nan) for tool in (*QUICK[:2], WHOLE))
     shape, goal = SHAPES[shape_name].name, TIMES[shape_name]
     times = f"{peer / five:.1f}x as fast"

@@ -188,7 +188,7 @@ def compare(folder, whole):
 
 
 def keep(work, rows, ours, whole):
-    """So many times as fast as pytrec_eval with a part of its memory; with a tenth of the data, which mostly start up, no slower."""
+    """N times as fast as pytrec_eval with a part of its memory; with a tenth of the data, which mostly start up, no slower."""
     seconds, peer = rows[ours][0], rows["pytrec_eval"][0]
     least = TIMES if whole else 1
     times = f"{peer / seconds:.1f}x as fast"

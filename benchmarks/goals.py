@@ -1,4 +1,4 @@
-"""Every goal of the benchmarks in one table: the work, what RankLens takes, what stands beside it, the goal, and whether it is met.
+"""Every goal of the benchmarks in one table: the work, what RankLens takes, what it is compared with, the goal, and whether it is met.
 
 Benchmarks call :func:`record`; ``scripts/bench`` names a file in the environment, and prints the table at the end.
 """
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 FILE = "RANKLENS_GOALS"
-COLUMNS = ("work", "RankLens", "beside it", "goal", "verdict")
+COLUMNS = ("work", "RankLens", "compared with", "goal", "verdict")
 
 
 def record(work, ours, goal, met, beside=""):
@@ -26,7 +26,7 @@ def _keep(*row):
 def missing(package):
     """Say, here and in the table, that a peer is not there to be compared with."""
     print(f"{package} is not installed, so nothing is compared with it: pip install {package}", flush=True)
-    _keep(f"beside {package}", "", f"not installed: pip install {package}", "", "")
+    _keep(f"compared with {package}", "", f"not installed: pip install {package}", "", "")
 
 
 def failed(benchmark):

@@ -2,7 +2,7 @@
 
 - **Margins**: b is worse than a by exactly the margin. It may pass (as better, no worse or equivalent) in 5% of experiments.
 - **Clusters**: equal systems over topics with ten paraphrases each. A test may claim a difference in 5%, an interval contains the truth in
-  95%. The naive test, which takes all queries as independent, is shown beside it.
+  95%. The naive test, which takes all queries as independent, is shown next to it.
 - **Simultaneous intervals**: all differences of four systems lie in their intervals in 95%.
 - **Confidence sequences**: someone who looks after every query is never wrong in 95%.
 

@@ -30,7 +30,7 @@ STEP = 1_000_000  # rows made at a time
 
 
 def pieces(rows, depth=100, documents=8_800_000, judged=10):
-    """A run with so many documents per query, best first, of which about half the judged ones are retrieved; and judgments, about a million rows at a time."""
+    """A run with ``depth`` documents per query, best first, of which about half the judged ones are retrieved; and judgments, about a million rows at a time."""
     import numpy as np
     import polars as pl
 

@@ -133,7 +133,9 @@ GATES = {  # rule: what it allows as a share of the baseline, and its confidence
 }
 # A new system, whose luck is its own for every query; a change that touches one query in ten, as most changes do; and a rare one.
 CHANGES = {1.0: (0.0, 0.02, 0.05, 0.1, 0.2), 0.1: (0.0, 0.02, 0.05), 0.03: (0.02,)}
-RARE = 10  # a change that touches fewer queries on average often touches none of those asked: docs/guard.md says so
+RARE = (
+    10  # a change that touches fewer queries on average often touches none of those asked; see docs/guard.md
+)
 VERDICTS = ("passed", "failed", "undecided")
 
 

@@ -1,4 +1,4 @@
-"""Small calls: one query, fifty queries, and the same judgments again, beside pytrec_eval and plain Python loops.
+"""Small calls: one query, fifty queries, and the same judgments again, next to pytrec_eval and plain Python loops.
 
 Everything runs in one process, in turns, and the least CPU time of several rounds counts, so that other work on the machine
 disturbs little. `python benchmarks/small.py --quick` takes a few seconds.
@@ -242,7 +242,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     rounds = 5 if parser.parse_args().quick else 15
-    print(f"| {'work':58} | {'RankLens':>10} | {'beside it':32} | {'goal':34} | {'':6} |")
+    print(f"| {'work':58} | {'RankLens':>10} | {'compared with':32} | {'goal':34} | {'':6} |")
     print(f"| {'-' * 58} | {'-' * 10} | {'-' * 32} | {'-' * 34} | ------ |")
     one_query(rounds)
     fifty_queries(rounds)

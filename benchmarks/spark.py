@@ -5,15 +5,15 @@
     python benchmarks/spark.py --compare 10000000
     python benchmarks/spark.py --skew 10000000
 
-All tools and sizes take turns in one session, after a pass over all but the largest ones that is not counted: its first call is told apart, as what a
+All tools and sizes take turns in one session, after a pass over all but the largest ones that is not counted: its first call is reported separately, as what a
 cold session costs. Small sizes are measured several times, and the round with the least CPU seconds counts. ``--huge`` goes on to 10^8
 rows, without the slowest tools. With ``--fresh`` every tool and size has a session of its own, after a small run that loads what it needs; so
 its memory is its own, too.
 
 Work starts with two DataFrames and ends with four numbers. CPU seconds and peak memory are those of all processes: driver, JVM and
 Python workers. Jobs, shuffled bytes and the memory of executors are Spark's own metrics, from its event log; an executor's is the most that its JVM and its Python workers
-held during any task, and on ``local[2]`` the JVM is also the driver's. ``--compare`` compares two systems with so many queries by
-their sums; ``--skew`` evaluates a single query with so many documents, with a heap of 1 GB.
+held during any task, and on ``local[2]`` the JVM is also the driver's. ``--compare`` compares two systems with that many queries by
+their sums; ``--skew`` evaluates a single query with that many documents, with a heap of 1 GB.
 
 RankLens takes the plan that it finds best: here it judges small runs on the driver and larger ones in place. "shuffled" shows what one repartition of
 judgments and run by query costs, and "counted" the plan of very long queries. RankingMetrics wants arrays, so the rows are grouped for it first, as anyone has to;
@@ -181,7 +181,7 @@ def compared(spark, queries):
 
 
 def worker(given, events):
-    """Some works in turn, so many rounds: a line of JSON with each round of each."""
+    """Some works in turn, ``rounds`` times: a line of JSON with each round of each."""
     watch = Watch()
     watch.start()
     started, spent = time.perf_counter(), watch.cpu()

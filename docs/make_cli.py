@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer.main
 
+from ranklens.cli.help_groups import grouped
 from ranklens.cli.main import app
 from ranklens.exchange.trec.command import USAGE
 
@@ -34,17 +35,24 @@ def page() -> str:
 
 def _help(command: typer.core.TyperCommand, name: str) -> str:
     """Arguments and options, one per line; laid out here, so that the page does not depend on the width of a terminal."""
-    lines = [f"ranklens {name}: {(command.help or '').strip()}", ""]
-    for parameter in command.params:
-        is_option = parameter.param_type_name == "option"
-        spelling = ", ".join(parameter.opts) if is_option else (parameter.name or "").upper()
-        default = getattr(parameter.default, "value", parameter.default)
-        default = ",".join(default) if isinstance(default, list) else default
-        has_default = is_option and default not in (None, "") and default is not False
-        default = f" [{default}]" if has_default else ""
-        lines.append(f"  {spelling:<24} {getattr(parameter, 'help', '') or ''}{default}")
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    lines = [f"ranklens {name}: {(command.help or '').strip()}"]
+    for title, members in [("Arguments", arguments), *grouped(command.params)]:
+        if members:
+            lines += ["", f"{title}:", *map(_line, members)]
     lines += ["", *[line for line in (command.epilog or "").strip().splitlines() if line.strip()]]
     return "\n".join(lines).rstrip()
+
+
+def _line(parameter: typer.core.TyperOption | typer.core.TyperArgument) -> str:
+    is_option = parameter.param_type_name == "option"
+    spelling = ", ".join(parameter.opts) if is_option else (parameter.name or "").upper()
+    default = getattr(parameter.default, "value", parameter.default)
+    default = ",".join(default) if isinstance(default, list) else default
+    has_default = is_option and default not in (None, "") and default is not False
+    return f"  {spelling:<24} {getattr(parameter, 'help', '') or ''}" + (
+        f" [{default}]" if has_default else ""
+    )
 
 
 if __name__ == "__main__":

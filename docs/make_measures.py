@@ -28,8 +28,24 @@ Every measure also takes `judged_only=true`, which first removes unjudged docume
 
 Tools that compute a measure otherwise are named with it; [`convention="xgboost"`](other-tools.md#the-number-of-another-tool) gives their number.
 
-Which one to use? To find everything: recall (`R@k`). If order matters and there are grades: `nDCG@k`. If one answer is enough: `RR`. If
-any hit in the first k counts: `Success@k`. Otherwise: `P@k`.
+## Which measure?
+
+| what users need | measure | look at it together with |
+| --- | --- | --- |
+| one right answer, as high as possible | `RR` | `Success@1` |
+| any right answer in the first k | `Success@k` (hit rate) | `RR` |
+| everything a model or reader needs, in k places | `R@k` | `P@k`, which shows how much of the context distracts |
+| everything there is: patents, law, reviews | `R@1000` | `P@100`, the cost of reading |
+| the best first, where documents have grades | `nDCG@10` | `ERR@20`, for users who stop when satisfied |
+| many relevant documents, early ones first | `AP` | `Rprec` |
+| a realistic user who may stop at any rank | `RBP(p=0.8)` | `RBPres(p=0.8)`, what unjudged documents could add |
+| several meanings or aspects of a query | `alpha_nDCG@10` | `StRecall@10` |
+| documents that answer only together | `EvidenceSuccess@k` | `AllRecall@k` |
+| many unjudged documents | `Bpref` | `Judged@10` |
+
+`ranklens measures --for rag` recommends measures for a purpose; [presets](#presets) are combinations that are commonly used together.
+
+![What a rank is worth: RR falls fastest, nDCG@10 slowly down to rank 10, Success@5 and P@5 not at all down to rank 5](images/worth.svg)
 
 ## Notation
 
@@ -105,7 +121,7 @@ def page() -> str:
     lines = [HEAD.rstrip("\n")]
     for name in registry.PRESETS:
         names = [str(measure) for measure in rl.preset(name)]
-        shown = ", ".join(names) if len(names) <= 8 else ", ".join(names[:6]) + f", … {len(names)} in all"
+        shown = ", ".join(names) if len(names) <= 8 else ", ".join(names[:6]) + f", … {len(names)} in total"
         lines.append(f"| `{name}` | {shown} |")
     built_in = [d for d in registry.definitions().values() if d.function.__module__.startswith("ranklens.")]
     for family, members in groupby(built_in, key=lambda d: d.family):

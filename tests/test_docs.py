@@ -90,7 +90,10 @@ def test_every_page_can_be_reached():
     )
     assert {page for page in pages if f"]({page})" not in index} == set()
     assert {page for page in pages if f" {page}\n" not in navigation} == set()
+    assert "](docs/index.md)" in readme
     assert len(readme.split()) <= 1000
+    how_to = navigation.partition("  - How-to:")[2].partition("\n  - ")[0]
+    assert 8 <= how_to.count(".md") <= 12
 
 
 def test_every_command_has_help_with_an_example():

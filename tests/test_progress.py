@@ -35,7 +35,7 @@ def test_lines_with_rate_failures_and_time_left(capsys, monkeypatch):
     bench().run("mine", fails_now_and_then)
     assert capsys.readouterr().err.splitlines() == [
         "mine: 10 of 20 queries (50%), 1.0 per second, 1 failed, about 10 s left",
-        "mine: 20 of 20 queries (100%), 1.0 per second, 2 failed, 21 s in all",
+        "mine: 20 of 20 queries (100%), 1.0 per second, 2 failed, 21 s in total",
     ]
 
 

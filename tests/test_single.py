@@ -76,7 +76,7 @@ def test_duplicates_never_push_a_value_above_1():
 def test_wrong_arguments_get_one_clear_error():
     with pytest.raises(rl.MeasureError, match="k=0 is not allowed"):
         rl.recall_at_k(["a"], {"a"}, k=0)
-    with pytest.raises(rl.InputError, match="holds the str 'abc'"):
+    with pytest.raises(rl.InputError, match="contains the str 'abc'"):
         rl.recall_at_k("abc", {"a"}, k=1)
     with pytest.raises(rl.MeasureError, match="gain is one of linear, exp"):
         rl.ndcg_at_k(["a"], {"a"}, gain="log")

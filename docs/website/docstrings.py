@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import griffe
+
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocstrings loads this file by its path
+
+import parameters
 
 _ROLE = re.compile(r":\w+:`(~?)([\w.]+)`")
 _TABLE = re.compile(r"^(=+(?: +=+)+)\n(.*)\n\1\n((?:.*\n)+?)\1$", re.MULTILINE)
@@ -20,7 +26,17 @@ class MarkdownDocstrings(griffe.Extension):
         if obj.docstring:
             text = _DOCTEST.sub(_fenced, obj.docstring.value + "\n")
             text = _TABLE.sub(_table, text)
+            text = _with_parameters(obj, text)
             obj.docstring.value = _ROLE.sub(lambda role: _link(obj, role[2], short=bool(role[1])), text)
+
+
+def _with_parameters(obj: griffe.Object, text: str) -> str:
+    """The docstring with a table of parameters in front of its examples."""
+    if not obj.is_function:
+        return text
+    prose, fence, examples = text.partition("```pycon")
+    rows = parameters.table(obj.canonical_path, prose)
+    return f"{prose.rstrip()}\n\n{rows}{fence}{examples}" if rows else text
 
 
 def _fenced(example: re.Match[str]) -> str:

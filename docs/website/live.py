@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAD = """# Live examples
+FRAME = '<iframe class="live-report" src="examples/report.html" title="The report of the demo" loading="lazy"></iframe>\n'
+
+HEAD = f"""# Live examples
 
 Made by RankLens when this site was built, from `ranklens demo`: six search engines answer 160 questions from the documentation of Python's
 standard library.
 
 ## The report
 
-[Open the report on its own](examples/report.html){ .md-button .md-button--primary target=_blank }
+[Open the report on its own](examples/report.html){{ .md-button .md-button--primary target=_blank }}
 
 One file that needs no network. Search and sort the queries, open one, choose other systems or another measure.
 [What it shows](report.md).
 
-<iframe class="live-report" src="examples/report.html" title="The report of the demo" loading="lazy"></iframe>
-
+{FRAME}
 ## Charts
 
 Each is a method of `comparison.plot`. [How to draw and save them](report.md#charts).

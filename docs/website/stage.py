@@ -16,11 +16,16 @@ import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+LAST = "## What a report looks like"  # of the first page; the site shows a live one
 README = ROOT / "README.md"  # GitHub's front page; the site has index.md
 
 _FENCE = re.compile(r"^ *(```|~~~)")
 _ITEM = re.compile(r"^(-|\d+\.) ")
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+_CODE = re.compile(r"^```(\w*)\n.*?^```$", re.DOTALL | re.MULTILINE)
+_TABS = re.compile(r"<!-- tabs -->\n(.*?)<!-- end of tabs -->\n", re.DOTALL)
+_TAB = re.compile(r"^\*\*(.+)\*\*$")
+_PICTURE = re.compile(r"!\[([^]]*)\]\(images/([\w-]+)\.(png|svg)\)")
 
 
 def stage(folder: Path) -> None:
@@ -37,7 +42,7 @@ def stage(folder: Path) -> None:
 
 
 def _place(file: Path) -> Path:
-    """Where a file of the repository is on the site: pages beside docs/ stand at the top, other files in files/."""
+    """Where a file of the repository is on the site: pages next to docs/ go to the top, other files to files/."""
     if file == README:
         return Path("index.md")
     if file.is_relative_to(DOCS):
@@ -59,7 +64,35 @@ def _for_the_site(page: Path, folder: Path) -> str:
         return f"]({upwards}{_place(linked).as_posix()}"
 
     text = _wider_lists(page.read_text(encoding="utf-8"))
+    if page == DOCS / "index.md":
+        text = f"{text.partition(LAST)[0]}{LAST}\n\n{live.FRAME}"
+    text = _CODE.sub(_marked, _TABS.sub(_tabs, _PICTURE.sub(_of_both_schemes, text)))
     return "".join(line if fenced else _LINK.sub(turned, line) for fenced, line in _lines(text))
+
+
+def _marked(block: re.Match[str]) -> str:
+    """A block of code; one without a language shows what a program prints, and gets a class of its own."""
+    return block[0] if block[1] else block[0].replace("```", "``` { .text .output }", 1)
+
+
+def _tabs(group: re.Match[str]) -> str:
+    """Headings in bold and what follows them, as tabs."""
+    lines = []
+    for line in group[1].splitlines():
+        title = _TAB.match(line)
+        lines.append(f'=== "{title[1]}"' if title else f"    {line}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _of_both_schemes(picture: re.Match[str]) -> str:
+    """A picture, and the one for dark colours if there is one."""
+    name, suffix = picture[2], picture[3]
+    if not (DOCS / "images" / f"{name}-dark.{suffix}").exists():
+        return picture[0]
+    return "".join(
+        f"![{picture[1]}](images/{name}{end}.{suffix}#only-{scheme})"
+        for scheme, end in (("light", ""), ("dark", "-dark"))
+    )
 
 
 def _lines(text: str) -> list[tuple[bool, str]]:

@@ -84,7 +84,7 @@ class Lines:
     def end(self) -> None:
         now = time.monotonic()
         if self._always or now - self._start >= _SHORT:
-            self._say(now, f", {_duration(now - self._start)} in all")
+            self._say(now, f", {_duration(now - self._start)} in total")
 
     def _say(self, now: float, rest: str) -> None:
         share = self._done / self._total

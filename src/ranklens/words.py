@@ -92,7 +92,7 @@ def said_once(parts_of: Mapping[str, Sequence[str]], most: int = 6) -> list[str]
 
 
 def shortened(text: str, widest: int | None) -> str:
-    """Text in one line, cut after so many letters; whole without a limit.
+    """Text in one line, cut after ``most`` letters; whole without a limit.
 
     >>> shortened("what  is a vector store?", 12), shortened("why?", None)
     ('what is a v…', 'why?')
@@ -126,7 +126,7 @@ def _without_middle(text: str, most: int) -> str:
 
 
 def readable(message: str) -> str:
-    """A message that is no longer than anybody reads: words without end, and lists without end, lose their middle.
+    """A message of readable length: words without end, and lists without end, lose their middle.
 
     >>> len(readable("There is no query '" + "x" * 9999 + "'."))
     218

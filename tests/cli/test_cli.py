@@ -120,7 +120,7 @@ WRONG = [
         ". is a folder without tables (.parquet, .csv, .tsv, .jsonl); pass the file itself.",
     ),
     (["evaluate", ".", "run.txt"], ". is a folder without BEIR's qrels or tables"),
-    (["evaluate", "qrels.txt", "run.txt", "-m", "all_trec"], "the preset 'trec' holds trec_eval's official"),
+    (["evaluate", "qrels.txt", "run.txt", "-m", "all_trec"], "the preset 'trec' has trec_eval's official"),
     (["evaluate", "qrels.txt", "run.txt", "-m", "XYZ"], "ranklens measures lists them all."),
     (
         ["evaluate", "qrels.txt", "run.prefs.txt", "--missing", "error"],
@@ -145,7 +145,7 @@ def test_warnings_go_to_standard_error(capsys, tmp_path):
     path.write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
     status, _, err = run(capsys, "evaluate", "qrels.txt", str(path), "-m", "RR")
     assert status == 0
-    assert err.startswith("ranklens: warning: run: 1 repeated document was dropped")
+    assert err.startswith("ranklens evaluate: warning: run: 1 repeated document was dropped")
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_svmlight_judgments_with_several_files_of_scores(capsys, tmp_path):
         ]
     status, _, err = run(capsys, "evaluate", str(GOLDEN / "qrels.txt"), *runs, "-m", "RR")
     assert status == 2
-    assert "good holds bare scores, which belong to svmlight judgments" in err
+    assert "good contains bare scores, which belong to svmlight judgments" in err
 
 
 def test_messages_name_the_run_where_there_are_several(capsys, tmp_path):
@@ -303,8 +303,8 @@ def test_messages_name_the_run_where_there_are_several(capsys, tmp_path):
         capsys, "evaluate", str(tmp_path / "q"), str(tmp_path / "a.txt"), str(tmp_path / "b.txt")
     )
     assert status == 2
-    assert "ranklens: warning: a: run: 1 repeated document was dropped" in err
-    assert "ranklens: b: run: the score of document 'a' for query 'q1' is nan, not a number" in err
+    assert "ranklens evaluate: warning: a: run: 1 repeated document was dropped" in err
+    assert "ranklens evaluate: b: run: the score of document 'a' for query 'q1' is nan, not a number" in err
 
 
 def test_a_reader_that_leaves_early_gets_no_complaint():

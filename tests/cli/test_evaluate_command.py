@@ -104,7 +104,7 @@ def test_what_runs_share_is_said_once(capsys, folder):
     status, out, err = run(capsys, "evaluate", "qrels.txt", "copy.txt", "again.txt", "-m", "RR")
     assert status == 0
     assert err.count("\n") == 1
-    assert err.startswith("ranklens: warning: copy and again: run: 1 repeated document was dropped")
+    assert err.startswith("ranklens evaluate: warning: copy and again: run: 1 repeated document was dropped")
     assert out.count("queries averaged") == 1
 
 
@@ -123,8 +123,8 @@ PER_QUERY = (
         (["qrels.txt", "run.txt", "-m", "context_precision"], "The nearest is P@5, or AP"),
         (["qrels.txt", "run.txt", "-m", "faithfulness"], "RankLens measures retrieval, not generated answers"),
         (["qrels.txt", "run.txt", "--failing", "3", "--format", "latex"], "--failing needs another format than latex"),
-        (["qrels.txt", "run.txt", "--failing", "3", "-q", "--format", "csv"], "csv holds one of them"),
-        (["qrels.txt", "run.txt", "--failing-measure", "RR"], "give both"),
+        (["qrels.txt", "run.txt", "--failing", "3", "-q", "--format", "csv"], "csv has room for one"),
+        (["qrels.txt", "run.txt", "--failing-measure", "RR"], "pass both"),
         (["qrels.txt", "run.txt", "--failing", "0"], "--failing"),
         (["qrels.txt", "run.txt", "--failing", "3", "--failing-measure", "NumRet"], "NumRet is not a mean"),
     ],

@@ -78,7 +78,7 @@ quick = settings(
 )
 
 
-def check(capsys, status, name="ranklens"):
+def check(capsys, status, name="ranklens evaluate"):
     captured = capsys.readouterr()
     errors = [line for line in captured.err.splitlines() if not line.startswith(f"{name}: warning: ")]
     assert status in (0, 1, 2)
@@ -117,7 +117,7 @@ def test_evaluate(pair, capsys, files, option):
 @given(files=file_pairs())
 def test_lint(pair, capsys, files):
     _, suffix, qrels, run = files
-    check(capsys, main(["lint", *pair(suffix, qrels, run)]))
+    check(capsys, main(["lint", *pair(suffix, qrels, run)]), "ranklens lint")
 
 
 @quick
@@ -129,7 +129,7 @@ def test_convert(pair, capsys, tmp_path, files, target):
     for source, kind in zip(pair(suffix, qrels, run), ("qrels", "run"), strict=True):
         target_file = tmp_path / f"out.{target}"
         status = main(["convert", source, str(target_file), "--kind", kind])
-        check(capsys, status)
+        check(capsys, status, "ranklens convert")
         assert target_file.exists() == (status == 0), "nothing is half-written"
         target_file.unlink(missing_ok=True)
 

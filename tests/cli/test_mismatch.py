@@ -54,12 +54,13 @@ def test_several_systems_are_neither_converted_to_one_nor_explained_as_one(folde
     (folder / "both.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["convert", "both.jsonl", "both.txt"]) == 2
     assert (
-        "both.jsonl holds several systems ('x' and 'y'), and a TREC run holds one" in capsys.readouterr().err
+        "both.jsonl contains several systems ('x' and 'y'), and a TREC run contains one"
+        in capsys.readouterr().err
     )
     assert not (folder / "both.txt").exists()
     assert main(["convert", "both.jsonl", "both.csv"]) == 0
     assert main(["explain", "RR", "qrels.txt", "both.jsonl", "--query", "q1"]) == 2
-    assert "both.jsonl holds several systems" in capsys.readouterr().err
+    assert "both.jsonl contains several systems" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -62,7 +62,10 @@ def test_a_full_disk_names_the_file(folder, monkeypatch, capsys):
 
     monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
     assert main(["convert", "r.txt", "out.parquet"]) == 3
-    assert capsys.readouterr().err == "ranklens: out.parquet: cannot be written: No space left on device.\n"
+    assert (
+        capsys.readouterr().err
+        == "ranklens convert: out.parquet: cannot be written: No space left on device.\n"
+    )
     assert sorted(path.name for path in folder.iterdir()) == ["q.txt", "r.txt"]
 
 
@@ -83,10 +86,10 @@ def test_a_full_disk_while_sorting_names_the_folder(folder, monkeypatch, capsys)
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
-        ("evaluate q.txt r.txt >&-", 3, "ranklens: standard output: is closed."),
+        ("evaluate q.txt r.txt >&-", 3, "ranklens evaluate: standard output: is closed."),
         ("trec-eval q.txt r.txt >&-", 3, "ranklens: standard output: is closed."),
         ("evaluate q.txt r.txt --format csv -o out.csv >&-", 0, ""),
-        ("evaluate q.txt - <&-", 2, "ranklens: standard input is closed."),
+        ("evaluate q.txt - <&-", 2, "ranklens evaluate: standard input is closed."),
         ("evaluate q.txt r.txt 2>&-", 0, ""),
         ("evaluate q.txt nothing 2>&- >&-", 2, ""),
     ],
@@ -219,7 +222,7 @@ def test_an_unexpected_error_is_one_line_that_asks_to_report_it(folder, capsys, 
     monkeypatch.setattr("ranklens.cli.reading.open_collection", broken)
     assert main(["evaluate", "q.txt", "r.txt"]) == 3
     assert capsys.readouterr().err.startswith(
-        r"ranklens: internal error: RuntimeError: what is this \x3a:error::\x1b[2J. Please report it"
+        r"ranklens evaluate: internal error: RuntimeError: what is this \x3a:error::\x1b[2J. Please report it"
     )
     monkeypatch.setenv("RANKLENS_DEBUG", "1")
     assert main(["evaluate", "q.txt", "r.txt"]) == 3
@@ -234,7 +237,7 @@ def test_too_little_memory(folder, capsys, monkeypatch):
 
     monkeypatch.setattr("ranklens.cli.reading.open_collection", full)
     assert main(["evaluate", "q.txt", "r.txt"]) == 3
-    assert capsys.readouterr().err == "ranklens: there is not enough memory.\n"
+    assert capsys.readouterr().err == "ranklens evaluate: there is not enough memory.\n"
 
 
 def test_an_abort_of_the_engine_leaves_a_word():
@@ -379,7 +382,7 @@ def test_a_name_that_no_file_can_have_is_a_mistake_of_the_user(tmp_path, monkeyp
         )
         assert main(["bench", "bench.yaml", "--no-code"]) == 2
         err = capsys.readouterr().err
-        assert err.startswith("ranklens: ")
+        assert err.startswith("ranklens bench: ")
         assert len(err) < 600
 
 

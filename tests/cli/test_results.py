@@ -95,7 +95,9 @@ def test_a_suffix_is_never_ignored(capsys, folder, command):
             assert read(folder / f"x.{suffix}")
         else:  # rather than something else under this name
             assert (status, suffix == "json") == (2, False)
-            assert err.startswith(f"ranklens: x.{suffix}: this command cannot write {suffix}. Choose a name")
+            assert err.startswith(
+                f"ranklens {command[0]}: x.{suffix}: this command cannot write {suffix}. Choose a name"
+            )
             assert not (folder / f"x.{suffix}").exists()
 
 
@@ -109,7 +111,7 @@ def test_an_explicit_format_and_other_suffixes(capsys, folder):
     status, _, err = run(capsys, *COMMANDS["evaluate"], "-o", "x.html")
     assert status == 2
     assert err == (
-        "ranklens: x.html: this command cannot write html. Choose a name that ends in .json, .jsonl, .csv, .tsv, .parquet, .md "
+        "ranklens evaluate: x.html: this command cannot write html. Choose a name that ends in .json, .jsonl, .csv, .tsv, .parquet, .md "
         "or .tex, or --format.\n"
     )
     for name, kind in (

@@ -154,7 +154,7 @@ def test_different_policies_are_told():
             "RR of query 'q1'",
         ),
         ({"a": pl.DataFrame({"query": [None], "RR": [1.0]})}, "a: row 1: the query is missing"),
-        ({"a": pl.DataFrame({"query": [1.5], "RR": [1.0]})}, "holds floating-point numbers"),
+        ({"a": pl.DataFrame({"query": [1.5], "RR": [1.0]})}, "contains floating-point numbers"),
         ({"a": pl.DataFrame({"text": ["x"], "RR": [1.0]})}, "a: no query among the columns"),
         ({"a": {"q1": {"RR": 1.0}}, "b": {"x1": {"RR": 1.0}}}, "have no queries in common"),
     ],

@@ -342,12 +342,12 @@ def test_small_differences_in_few_queries_come_with_a_caution():
         found = compared({"a": a, "b": b})
         if found.pairs[0].significant:
             wrong += 1
-            warned += "go unseen 20% of the time" in " ".join(found.cautions)
+            warned += "go undetected 20% of the time" in " ".join(found.cautions)
     assert wrong >= 8
     assert warned == wrong
     large = compared({"a": np.tile([0.1, 0.2], 20), "b": np.tile([0.6, 0.8], 20)})
     assert large.pairs[0].significant
-    assert "go unseen" not in " ".join(large.cautions)
+    assert "go undetected" not in " ".join(large.cautions)
 
 
 def test_skewed_latencies_come_with_a_caution():
@@ -381,7 +381,7 @@ def test_harmless_differences_rarely_come_with_that_caution():
         a = rng.beta(2, 2, 25)
         found = compared({"a": a, "b": np.clip(a + rng.normal(0.05, 0.1, 25), 0, 1)}, test="t")
         shown += bool(found.pairs[0].significant)
-        warned += "go unseen" in " ".join(found.cautions)
+        warned += "go undetected" in " ".join(found.cautions)
     assert shown >= 30
     assert warned <= 0.1 * shown
 
@@ -395,7 +395,8 @@ def test_cautions_count_clusters_where_queries_come_in_clusters():
     assert "There are only 8 clusters of queries" in said
     assert "differ by at most 0.04 in any query" in said
     assert (
-        "With 8 clusters of queries, large differences in 18% of clusters go unseen 20% of the time" in said
+        "With 8 clusters of queries, large differences in 18% of clusters go undetected 20% of the time"
+        in said
     )
     assert "n = 40 queries in 8 clusters" in found.methods().text
     found = compared(values, clusters={f"q{i:05}": f"t{i // 10}" for i in range(40)})

@@ -462,8 +462,8 @@ def test_logs_tell_tokens_and_cost():
     cheap = [{**row, "cost": None} for row in log(100, 0.0)]
     found = rl.compare(qrels, {"large": log(380, 0.25), "small": cheap}, "RR")
     assert found.spent == {"tokens": {"large": 1520, "small": 400}, "cost": {"large": 1.0}}
-    assert "Tokens in all: small 400, large 1,520." in str(found)
-    assert "Cost in all: large 1." in str(found)
+    assert "Tokens in total: small 400, large 1,520." in str(found)
+    assert "Cost in total: large 1." in str(found)
     assert json.loads(found.to_json())["spent"] == found.spent
 
 

@@ -57,6 +57,6 @@ def test_a_table_of_one_system_is_told_from_one_of_several(tmp_path):
     with pytest.raises(rl.InputError, match="The table has no column system"):
         rl.compare_scores(found.drop("system"))
     found.write_csv(tmp_path / "all.csv")
-    with pytest.raises(rl.InputError, match=r"holds the values of 3 systems \(bm25, dense, hybrid\)"):
+    with pytest.raises(rl.InputError, match=r"contains the values of 3 systems \(bm25, dense, hybrid\)"):
         rl.compare_scores({"mine": tmp_path / "all.csv"})
     assert str(rl.compare_scores(tmp_path / "all.csv")) == str(rl.compare_scores(found))

@@ -18,7 +18,7 @@ LUCK = np.round(RNG.normal(0, 0.1, (6, 400)), 2)
 
 
 def system(n, better=0.0, luck=0, noise=1.0):
-    """A system over n queries: easy ones are easy for all, and each system has luck of its own."""
+    """A system over n queries: easy ones are easy for all, and each system has its own luck."""
     return np.round(np.clip(EASY[:n] + better + noise * LUCK[luck][:n], 0, 1), 3)
 
 

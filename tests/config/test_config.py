@@ -959,7 +959,7 @@ WRONG = [
     (BASE + "retrievers: [{name: old, retriever: 'm:f'}]", "bench.yaml:2: retrievers[0].name: two systems are called 'old'; give each its own name."),
     (BASE + "retrievers: [{name: a, retriever: 'm:f', concurrency: 2}]\nretrieval_metrics: {performance: {parallel_processing: false}}", "bench.yaml:2: retrievers[0].concurrency: more than 1, but"),
     ("data: {qrels: q}", "bench.yaml: retrievers: Nothing to measure"),
-    ("data: {qrels: q}\nretrievers: [{name: a, retriever: 'm:f'}]", "bench.yaml:1: data.queries: is missing: retrievers are asked the texts of the queries."),
+    ("data: {qrels: q}\nretrievers: [{name: a, retriever: 'm:f'}]", "bench.yaml:1: data.queries: is missing: retrievers are called with the texts of the queries."),
     ("data: {qrels: q, runs: {a: r}}\nby: colour", "bench.yaml:1: data.queries: is missing: by needs the fields of the queries."),
     ("data: {qrels: q, runs: [r.txt, other/r.txt, other/r.txt]}", "data.runs: Two runs are called"),
 ]  # fmt: skip

@@ -38,8 +38,8 @@ DATA = "data: {qrels: qrels.txt, runs: {a: run.txt}}\n"
         ("hex.yaml", DATA + "gates: {max_regression: {rr: 0x" + "f" * 5000 + "}}", "max_regression"),
         ("hex.yaml", DATA + "match: 0x" + "f" * 5000, "match: "),
         ("hex.yaml", DATA + "policy: 0x" + "f" * 5000, "policy: "),
-        ("nul.yaml", 'data: {qrels: "a\\0b", runs: {a: run.txt}}\n', "no path has a NUL in it"),
-        ("nul.toml", 'data = {qrels = "a\\u0000b"}\n', "no path has a NUL in it"),
+        ("nul.yaml", 'data: {qrels: "a\\0b", runs: {a: run.txt}}\n', "a path cannot contain NUL"),
+        ("nul.toml", 'data = {qrels = "a\\u0000b"}\n', "a path cannot contain NUL"),
         ("home.yaml", "data: {qrels: ~nobody-of-this-name/x, runs: {a: run.txt}}\n", "is not allowed: "),
     ],
 )  # fmt: skip

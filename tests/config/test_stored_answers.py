@@ -235,7 +235,7 @@ def test_a_store_of_an_older_version_is_refused_in_one_sentence(folder, capsys):
     old.write_text('{"format": "ranklens-answers", "format_version": 1, "retriever": "mine"}\n')
     assert main(["bench", str(folder / "bench.yaml")]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"ranklens: {old} has the format ranklens-answers 1, but")
+    assert line.startswith(f"ranklens bench: {old} has the format ranklens-answers 1, but")
     assert line.endswith("delete this one; the retriever is then asked again.")
 
 

@@ -70,18 +70,18 @@ def test_packed_bits_are_never_multiplied_as_bytes():
         (list(packed(QUERIES)[:, None]), list(documents[:, None]), "maxsim"),
     ):
         with pytest.raises(
-            rl.InputError, match=r"holds uint8, which is how bits are packed .* similarity='hamming'"
+            rl.InputError, match=r"contains uint8, which is how bits are packed .* similarity='hamming'"
         ):
             rl.evaluate_embeddings(queries, given, QRELS, "RR", similarity=similarity)
     with pytest.raises(
-        rl.InputError, match=r"queries holds float64, but similarity='hamming' .* np\.packbits"
+        rl.InputError, match=r"queries contains float64, but similarity='hamming' .* np\.packbits"
     ):
         rl.evaluate_embeddings(QUERIES.astype(float), documents, QRELS, "RR", similarity="hamming")
-    with pytest.raises(rl.InputError, match=r"documents holds int16, but similarity='hamming'"):  # bool
+    with pytest.raises(rl.InputError, match=r"documents contains int16, but similarity='hamming'"):  # bool
         rl.evaluate_embeddings(packed(QUERIES), DOCUMENTS, QRELS, "RR", similarity="hamming")
     for given in (documents, [documents[:50], documents[50:]]):
         with pytest.raises(
-            rl.InputError, match=r"queries holds int8, documents uint8: .* the same precision"
+            rl.InputError, match=r"queries contains int8, documents uint8: .* the same precision"
         ):
             rl.evaluate_embeddings(as_signed(packed(QUERIES)), given, QRELS, "RR", similarity="hamming")
     found = rl.evaluate_embeddings(QUERIES, DOCUMENTS, QRELS, "RR")  # numbers that are 0 or 1

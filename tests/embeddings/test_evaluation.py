@@ -260,11 +260,11 @@ def test_the_best_documents_can_be_looked_at():
     [
         (lambda q, d: (q[:, :2], d), "queries have vectors of 2 numbers, documents of 3"),
         (lambda q, d: (q[0], d), r"queries has 1 dimension \(shape \(3,\)\)"),
-        (lambda q, d: (q, [["a", "b", "c"]]), "documents holds <U1, not numbers"),
-        (lambda q, d: (np.where(q == 1, np.nan, q), d), "The vector of query '0' holds NaN"),
+        (lambda q, d: (q, [["a", "b", "c"]]), "documents contains <U1, not numbers"),
+        (lambda q, d: (np.where(q == 1, np.nan, q), d), "The vector of query '0' contains NaN"),
         (
             lambda q, d: (q, np.concatenate([d, [[0, np.inf, 0]]])),
-            "The vector of document '3' holds NaN, infinity",
+            "The vector of document '3' contains NaN, infinity",
         ),
         (lambda q, d: (q, "nowhere.npy"), "nowhere.npy does not exist"),
     ],

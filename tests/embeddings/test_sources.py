@@ -89,11 +89,11 @@ def test_safetensors(tmp_path):
 
 
 def test_folders_must_hold_vectors_of_one_size(tmp_path):
-    with pytest.raises(rl.InputError, match=r"holds no .npy, .parquet or .safetensors file"):
+    with pytest.raises(rl.InputError, match=r"contains no .npy, .parquet or .safetensors file"):
         check(tmp_path)
     np.save(tmp_path / "0.npy", DOCUMENTS)
     np.save(tmp_path / "1.npy", DOCUMENTS[:, :3])
-    with pytest.raises(rl.InputError, match=r"1.npy holds vectors of 3 numbers, 0.npy of 4"):
+    with pytest.raises(rl.InputError, match=r"1.npy contains vectors of 3 numbers, 0.npy of 4"):
         check(tmp_path)
 
 

@@ -54,7 +54,7 @@ def test_mteb_there_and_back(tmp_path):
     with pytest.raises(rl.InputError, match="main='AP' was not evaluated"):
         scores.to_mteb("SciFact", main="AP")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(rl.InputError, match="holds no results of MTEB"):
+    with pytest.raises(rl.InputError, match="contains no results of MTEB"):
         rl.read_mteb(tmp_path / "empty")
 
 
@@ -179,7 +179,7 @@ def test_installing_changes_no_value_of_cwl_eval(name):
 
 
 def test_gdeval_measures_are_those_of_gdeval():
-    """The highest grade of ERR is 4, whatever the judgments hold; values have five decimals."""
+    """The highest grade of ERR is 4, whatever the judgments contain; values have five decimals."""
     provider = plugin.provider()
     for measure in (ir_measures.ERR @ 20, ir_measures.nDCG(dcg="exp-log2") @ 20):
         collection = tied_collection(str(measure))

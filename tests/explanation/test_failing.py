@@ -58,7 +58,7 @@ def test_what_was_expected_and_what_came(scores):
 
 def test_the_first_measure_is_the_default_in_the_spelling_asked_for(scores):
     table = scores.failing(queries={"lost": "Where | is a?", "low": "x" * 100}).table()
-    assert table.header == ["query", "question", "expected", "came instead", "why", "hit@2"]
+    assert table.header == ["query", "question", "expected", "retrieved instead", "why", "hit@2"]
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["lost"] == ["Where | is a?", "a", "x (unjudged), y (unjudged)", "not retrieved", "0.0000"]
     assert rows["low"][0] == "x" * 59 + "…"

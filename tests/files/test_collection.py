@@ -68,7 +68,7 @@ def test_every_command_refuses_the_same(capsys, folder, command):
     arguments = [part.format(qrels="gold.svm", run="scores.txt") for part in COMMANDS[command]]
     status, _, err = run(capsys, *arguments, "--run-format", "trec")  # not ignored beside svmlight judgments
     assert status == 2
-    assert "scores.txt holds bare scores" in err
+    assert "scores.txt contains bare scores" in err
     arguments = [part.format(qrels="qrels.txt", run="r.txt") for part in COMMANDS[command]]
     status, _, err = run(capsys, *arguments, "--run-format", "svmlight")
     assert status == 2
@@ -202,7 +202,7 @@ def test_scores_in_memory_are_a_run_for_a_letor_file(tmp_path):
         assert rl.evaluate(path, given, ["nDCG@3", "RR"]).mean == wanted
     arrays = rl.evaluate_scores(scores, [2, 0, 1, 0, 1], [3, 2], ["nDCG@3", "RR"], relevant="labels").mean
     assert arrays == pytest.approx(wanted)
-    with pytest.raises(rl.InputError, match=r"There are 2 scores, but .* holds 5 documents"):
+    with pytest.raises(rl.InputError, match=r"There are 2 scores, but .* contains 5 documents"):
         rl.evaluate(path, [0.1, 0.2], "RR")
 
 

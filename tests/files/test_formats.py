@@ -160,7 +160,7 @@ def test_beir_folder(write, tmp_path):
     write("beir/qrels/dev.tsv", "query-id\tcorpus-id\tscore\n")
     assert mean(tmp_path / "beir", RUN) == EXPECTED
     (tmp_path / "beir/qrels/test.tsv").rename(tmp_path / "beir/qrels/train.tsv")
-    with pytest.raises(rl.InputError, match="several files could hold the judgments"):
+    with pytest.raises(rl.InputError, match="several files could be the judgments"):
         mean(tmp_path / "beir", RUN)
 
 
@@ -183,7 +183,7 @@ def test_learning_to_rank(write):
     scores = write("scores.txt", "0.1\n0.9\n0.8\n0.2\n")
     assert rl.evaluate(data, scores, "RR").mean["RR"] == 0.75
     assert formats.read_qrels(data)["doc"].to_list() == ["a", "b", "1", "2"]
-    with pytest.raises(rl.InputError, match=r"holds 1 scores, but .* 4 documents"):
+    with pytest.raises(rl.InputError, match=r"contains 1 scores, but .* 4 documents"):
         rl.evaluate(data, write("few.txt", "0.1\n"), "RR")
 
 

@@ -65,12 +65,12 @@ def test_files_of_different_names_are_not_taken_for_parts(tmp_path):
     shutil.rmtree(tmp_path / "short")
     RUN.write_ndjson(tmp_path / "dense.jsonl")
     with pytest.raises(
-        rl.InputError, match=r"holds csv and jsonl files; pass a pattern, such as '.*/\*\.csv'"
+        rl.InputError, match=r"contains csv and jsonl files; pass a pattern, such as '.*/\*\.csv'"
     ):
         rl.evaluate(QRELS, tmp_path, "RR")
     for name in ("run.txt", "other.txt"):
         (tmp_path / name).write_text("q Q0 d 1 1 t\n")
-    with pytest.raises(rl.InputError, match="matches 2 files, each a run of its own; compare them with"):
+    with pytest.raises(rl.InputError, match="matches 2 files, each a separate run; compare them with"):
         rl.evaluate(QRELS, str(tmp_path / "*.txt"), "RR")
     with pytest.raises(rl.InputError, match=r"none-\* does not exist"):
         rl.evaluate(QRELS, str(tmp_path / "none-*"), "RR")
@@ -105,7 +105,7 @@ def of_two_systems(folder, kind):
 @pytest.mark.parametrize("kind", ["hive", *WRITERS])
 def test_several_systems_are_never_merged(tmp_path, kind):
     path = of_two_systems(tmp_path, kind)
-    with pytest.raises(rl.InputError, match=r"holds several systems \('bm25' and 'de nse'\).*compare"):
+    with pytest.raises(rl.InputError, match=r"contains several systems \('bm25' and 'de nse'\).*compare"):
         rl.evaluate(QRELS, path, "RR")
     runs = open_collection(QRELS, [str(path)]).runs
     assert {name: rl.evaluate(QRELS, run, "RR").mean["RR"] for name, run in runs.items()} == {
@@ -121,7 +121,7 @@ def test_several_systems_in_a_frame_are_never_merged(monkeypatch):
     monkeypatch.setattr("ranklens.data.files.pieces._ROWS", 4)
     both = pl.concat([RUN.with_columns(system=pl.lit(name)) for name in "ab"])
     for frame in (both, both.lazy(), both.to_pandas(), both.to_arrow(), iter(both.iter_slices(4)), both[2:6]):
-        with pytest.raises(rl.InputError, match=r"run holds several systems \('a' and 'b'\)"):
+        with pytest.raises(rl.InputError, match=r"run contains several systems \('a' and 'b'\)"):
             rl.evaluate(QRELS, frame, "RR")
     assert rl.evaluate(QRELS, both[:4], "RR").mean == {"RR": 0.75}  # one system
 
@@ -177,7 +177,9 @@ def test_addresses_are_read_by_the_table_engine(tmp_path, kind):
 @pytest.mark.parametrize("end", ['q2,1,"x', 'q2,1,"x\nq3,1,c"\n'])
 def test_a_quote_at_an_address_swallows_no_rows(tmp_path, end):
     (tmp_path / "run.csv").write_text(f'query,score,doc\nq1,1,"a\nq2,1,b"\n{end}')
-    with pytest.raises(rl.InputError, match=r"quoted field goes on over the end of the line|cannot be read"):
+    with pytest.raises(
+        rl.InputError, match=r"quoted field continues past the end of the line|cannot be read"
+    ):
         rl.evaluate(QRELS, (tmp_path / "run.csv").as_uri(), "RR")
 
 
@@ -191,7 +193,7 @@ def test_other_formats_at_an_address_have_a_recipe(tmp_path):
 def test_a_folder_of_several_formats_is_refused(tmp_path):
     RUN[:2].write_csv(tmp_path / "part-0.csv")
     RUN[2:].write_parquet(tmp_path / "part-1.parquet")
-    with pytest.raises(rl.InputError, match="holds csv and parquet files; pass a pattern"):
+    with pytest.raises(rl.InputError, match="contains csv and parquet files; pass a pattern"):
         rl.evaluate(QRELS, tmp_path, "RR")
 
 
@@ -221,9 +223,9 @@ def test_a_table_beside_the_folders_of_systems_is_refused(tmp_path):
     path = of_two_systems(tmp_path, "hive")
     RUN.write_parquet(path / "loose.parquet")
     for given in (path, path / "system=bm25" / ".."):
-        with pytest.raises(rl.InputError, match=r"holds loose\.parquet beside its system= folders"):
+        with pytest.raises(rl.InputError, match=r"contains loose\.parquet next to its system= folders"):
             rl.evaluate(QRELS, given, "RR")
-    with pytest.raises(rl.InputError, match=r"holds loose\.parquet beside its system= folders"):
+    with pytest.raises(rl.InputError, match=r"contains loose\.parquet next to its system= folders"):
         rl.compare(QRELS, path, "RR")
 
 
@@ -285,7 +287,7 @@ def test_rows_without_a_system_are_refused_beside_those_with_one(tmp_path, kind,
         with pytest.raises(rl.InputError, match=wrong):
             rl.compare(QRELS, run, "RR")
     for run in given:
-        with pytest.raises(rl.InputError, match=f"{wrong}|holds several systems|no query among"):
+        with pytest.raises(rl.InputError, match=f"{wrong}|contains several systems|no query among"):
             rl.evaluate(QRELS, run, "RR")
 
 

@@ -38,7 +38,7 @@ def test_a_quote_that_swallows_rows_is_an_error_with_its_line(
     path.write_text(text if kind == "qrels" else text.replace("grade", "score"), newline="")
     read = formats.read_qrels if kind == "qrels" else formats.read_run
     with pytest.raises(
-        rl.InputError, match=rf"table\.csv:{line}: .*over the end of the line.* quote missing"
+        rl.InputError, match=rf"table\.csv:{line}: .*past the end of the line.* quote missing"
     ):
         read(path)
     path.write_text(path.read_text().rstrip("\r\n"), newline="")  # the same without an end of line

@@ -47,7 +47,7 @@ def test_beir_and_json(tmp_path):
 
 def test_nothing_half_written(tmp_path):
     (tmp_path / "run.csv").write_text("query,doc,score\nq,two words,1\n")
-    with pytest.raises(rl.InputError, match="'two words' holds white space"):
+    with pytest.raises(rl.InputError, match="'two words' contains white space"):
         convert(tmp_path / "run.csv", tmp_path / "run.txt")
     assert [p.name for p in tmp_path.iterdir()] == ["run.csv"]
 
@@ -162,11 +162,16 @@ REFUSED = [
         "run.jsonl",
         '{"query": "q", "doc": "a", "score": 1, "tags": ["x"]}\n',
         "run.csv",
-        "column 'tags' holds lists or objects",
+        "column 'tags' contains lists or objects",
     ),
     ("run.csv", "query,doc,score\nq,a,1\n", "run.json", "RankLens does not write JSON"),
     ("run.csv", "query,doc,score\nq,a,1\n", "run.parquet.gz", "a Parquet file is compressed inside"),
-    ("run.jsonl", '{"query": "q", "doc": "a\\tb", "score": 1}\n', "run.tsv", "holds a tab or an end of line"),
+    (
+        "run.jsonl",
+        '{"query": "q", "doc": "a\\tb", "score": 1}\n',
+        "run.tsv",
+        "contains a tab or an end of line",
+    ),
     (
         "run.jsonl",
         '{"query": "#q", "doc": "a", "score": 1}\n',

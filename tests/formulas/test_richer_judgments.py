@@ -158,7 +158,7 @@ def test_properties_may_be_a_table(tmp_path):
     expected = values(Judgments({"q": {"a": 1}}, documents=by_hand), run, measures)
     for documents in (table, table.to_pandas(), tmp_path / "groups.csv"):
         assert values(Judgments({"q": {"a": 1}}, documents=documents), run, measures) == expected
-    with pytest.raises(rl.InputError, match="documents: no column holds their ids; name it doc"):
+    with pytest.raises(rl.InputError, match="documents: no column contains their ids; name it doc"):
         Judgments({"q": {"a": 1}}, documents=table.select("group"))
 
 
@@ -324,7 +324,7 @@ def test_named_tuples_of_ir_datasets():
 def test_wrong_shapes_get_one_clear_error():
     with pytest.raises(rl.InputError, match="where other queries have subtopics"):
         rl.evaluate({"q": {"s": {"a": 1}}, "p": ["a"]}, {"q": ["a"]}, "StRecall")
-    with pytest.raises(rl.InputError, match="the subtopic 't' holds 1, not"):
+    with pytest.raises(rl.InputError, match="the subtopic 't' contains 1, not"):
         rl.evaluate({"q": {"s": {"a": 1}, "t": 1}}, {"q": ["a"]}, "StRecall")
     with pytest.raises(rl.InputError, match="subtopic '2' of query 'q' has no probability"):
         rl.evaluate(

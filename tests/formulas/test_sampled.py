@@ -185,6 +185,6 @@ def test_parts_that_do_not_fit_are_refused(parts, says):
 
 @pytest.mark.parametrize("name", ["qrels.txt", "prels.txt"])
 def test_they_are_not_converted_into_other_grades(name, tmp_path):
-    with pytest.raises(rl.InputError, match="holds judgments of a sampled pool"):
+    with pytest.raises(rl.InputError, match="contains judgments of a sampled pool"):
         convert(GOLDEN / name, tmp_path / "out.csv", "qrels")
     assert not (tmp_path / "out.csv").exists()

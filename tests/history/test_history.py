@@ -266,7 +266,7 @@ def test_systems_have_trends_of_their_own(history):
     assert [point.step and point.step.before for point in history.trend().points] == [None, None, 1]
     assert [point.entry.id for point in history.trend(system="a").points] == [1, 3]
     assert [point.entry.id for point in history.trend(system="a", last=1).points] == [3]
-    with pytest.raises(InputError, match="holds no entry of 'c': choose from 'a', 'b'"):
+    with pytest.raises(InputError, match="contains no entry of 'c': choose from 'a', 'b'"):
         history.trend(system="c")
     with pytest.raises(InputError, match="P@5 is not in the history"):
         history.trend("P@5")
@@ -530,7 +530,10 @@ def test_a_full_disk_is_the_systems_failure(history, capsys, monkeypatch, tmp_pa
     with monkeypatch.context() as full:
         full.setattr(sqlite3, "connect", lambda *given, **how: connect(*given, **how, factory=Full))
         status, _, err = run(capsys, "evaluate", "qrels.txt", "run.txt", "-m", "RR", "--save")
-    assert (status, err.splitlines()[-1]) == (3, f"ranklens: {history.path}: No space left on device.")
+    assert (status, err.splitlines()[-1]) == (
+        3,
+        f"ranklens evaluate: {history.path}: No space left on device.",
+    )
     assert len(history.entries()) == kept
 
 
@@ -562,7 +565,7 @@ def test_what_sqlite_says_is_one_sentence(files, capsys, monkeypatch, text, stat
     for command in (["list"], ["show", "1"], ["remove", "1"]):
         found, out, err = run(capsys, "history", *command)
         assert (found, out, err.count("\n")) == (status, "", 1)
-        assert err.startswith(f"ranklens: {files.path}")
+        assert err.startswith(f"ranklens history: {files.path}")
         assert message in err
 
 

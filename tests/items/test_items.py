@@ -242,11 +242,11 @@ WRONG_ITEMS = [
     ({"actual_ranking": ["a"]}, "The item: give expected_reference or expected_ranking; there is neither"),
     ({"actual_ranking": ["a"], "expected_reference": ["a"], "expected_ranking": ["b"], "id": 3}, "Item 3: give expected_reference or expected_ranking; there is both, and they differ"),
     ({"actual_ranking": {"a", "b"}, "expected_reference": ["a"]}, "actual_ranking is a set, which has no order"),
-    ({"actual_ranking": None, "expected_reference": ["a"], "query": "why"}, "The item 'why' holds None; it should be a list"),
+    ({"actual_ranking": None, "expected_reference": ["a"], "query": "why"}, "The item 'why' contains None; it should be a list"),
     ({"actual_ranking": [None], "expected_reference": ["a"]}, "The item: The results have no ids"),
     ({"actual_ranking": ["a"], "expected_reference": [{"id": None}]}, "has no document id"),
     ({"actual_ranking": ["a"], "expected_reference": {"a": "high"}}, "the grade 'high' is not a number"),
-    ({"actual_ranking": "a", "expected_reference": ["a"]}, "holds a str: 'a'; it should be a list"),
+    ({"actual_ranking": "a", "expected_reference": ["a"]}, "contains a str: 'a'; it should be a list"),
 ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def test_questions_that_expect_nothing_are_not_averaged(shape, tmp_path):
     scores = rl.evaluate(golden, log, ["RR", "R@5"])
     assert scores.mean == rl.evaluate(GOLDEN, LOG, ["RR", "R@5"]).mean
     assert scores.judged.applied == rl.evaluate(GOLDEN, LOG, "RR").judged.applied
-    assert "2 unanswerable questions apart: 1 rightly got nothing back" in scores.note
+    assert "2 unanswerable questions excluded (1 correctly returned nothing)" in scores.note
 
 
 def test_golden_sets_know_what_is_unanswerable_whatever_the_run_is():
@@ -374,7 +374,10 @@ def test_queries_of_several_types_are_told_apart_as_text(as_table, tmp_path):
             "is a float32; an id is a text",
         ),
         (lambda: rl.evaluate({"1": {"7": 1}}, {1: {np.True_: 1.0}}, "RR"), "is a bool_?; an id is a text"),
-        (lambda: rl.evaluate({"1": {"7": 1}}, {"1": ["7", pd.NA]}, "RR"), "holds <NA> where a document id"),
+        (
+            lambda: rl.evaluate({"1": {"7": 1}}, {"1": ["7", pd.NA]}, "RR"),
+            "contains <NA> where a document id",
+        ),
         (
             lambda: rl.evaluate({"q": {"a": 1}}, [{"query": "q", "doc": "a", "score": 1, 5: 3}], "RR"),
             "The key 5 of a row is an int; the name of a column is a text",
@@ -472,7 +475,7 @@ def test_names_of_columns_are_checked_for_prepared_judgments():
 def test_a_column_of_systems_holds_names():
     run = pl.DataFrame({"system": [["a"]], "query": ["q"], "doc": ["a"], "score": [1.0]})
     with pytest.raises(
-        rl.InputError, match=r"the column 'system' holds List\(String\), not the name of a system"
+        rl.InputError, match=r"the column 'system' contains List\(String\), not the name of a system"
     ):
         rl.evaluate({"q": {"a": 1}}, run, "RR")
 

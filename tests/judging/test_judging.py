@@ -244,16 +244,16 @@ def test_errors_have_no_inner_traceback():
 
 
 WRONG_INPUT = [
-    (QRELS, {"q1": [("a", "10")]}, "holds ('a', '10') where a document id, or a pair of id and number"),
-    (QRELS, {"q1": [("a", 1, 2)]}, "holds ('a', 1, 2)"),
+    (QRELS, {"q1": [("a", "10")]}, "contains ('a', '10') where a document id, or a pair of id and number"),
+    (QRELS, {"q1": [("a", 1, 2)]}, "contains ('a', 1, 2)"),
     (QRELS, pd.Series([1, 2]), "run is a Series"),
-    ({"a": 1}, RUN, "qrels: query 'a' holds the int 1"),
-    ({"q": "abc"}, RUN, "qrels: query 'q' holds the str 'abc'"),
-    ({"q": None}, RUN, "qrels: query 'q' holds the NoneType None"),
+    ({"a": 1}, RUN, "qrels: query 'a' contains the int 1"),
+    ({"q": "abc"}, RUN, "qrels: query 'q' contains the str 'abc'"),
+    ({"q": None}, RUN, "qrels: query 'q' contains the NoneType None"),
     (QRELS, {"q1": {"a", "b"}}, "a set, which has no order"),
-    (QRELS, {"q1": "ab"}, "run: query 'q1' holds the str 'ab'"),
+    (QRELS, {"q1": "ab"}, "run: query 'q1' contains the str 'ab'"),
     (QRELS, {"q1": [{"id": "a"}]}, "use ranklens.from_records"),
-    (QRELS, {"q1": ["a", None]}, "run: query 'q1' holds None where a document id"),
+    (QRELS, {"q1": ["a", None]}, "run: query 'q1' contains None where a document id"),
     (QRELS, {"q1": [("a", 1), "b"]}, "mixes (document, number) pairs with 'b'"),
     (QRELS, {"q1": {"a": "high"}}, "run: the score of document 'a' for query 'q1' is 'high', not a number"),
     (QRELS, {"q1": {"a": [1]}}, "the score of document 'a'"),
@@ -267,7 +267,7 @@ WRONG_INPUT = [
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": ["a"]}), "run: no score or rank"),
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": ["a"], "score": ["x"]}), "run: row 1: 'x' in column 'score' is not a number"),
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": [None], "score": [1.0]}), "run: row 1: the doc is missing"),
-    (QRELS, pl.DataFrame({"query": [1.0], "doc": ["a"], "score": [1.0]}), "holds floating-point numbers"),
+    (QRELS, pl.DataFrame({"query": [1.0], "doc": ["a"], "score": [1.0]}), "contains floating-point numbers"),
     (pl.DataFrame({"query": ["q"], "doc": ["a"], "x": [1]}), pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1]}), "qrels: no grade"),
     (pl.DataFrame({"query": ["q"], "doc": ["a"], "rel": [None]}, schema_overrides={"rel": pl.Int64}), pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1]}), "is None, not a number"),
 ]  # fmt: skip

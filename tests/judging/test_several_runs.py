@@ -38,7 +38,7 @@ def test_a_pattern_of_runs_is_refused(tmp_path):
     for name in ("bm25", "dense"):
         (tmp_path / f"{name}.txt").write_text("q1 Q0 a 1 2.0 t\n")
     with pytest.raises(
-        rl.InputError, match=r"matches 2 files, each a run of its own; compare them with ranklens\.compare"
+        rl.InputError, match=r"matches 2 files, each a separate run; compare them with ranklens\.compare"
     ):
         rl.evaluate(QRELS, f"{tmp_path}/*.txt", "RR")
     assert list(rl.compare(QRELS, f"{tmp_path}/*.txt", "RR").systems) == ["bm25", "dense"]

@@ -440,7 +440,7 @@ def test_several_svmlight_runs_and_given_formats(tmp_path):
     assert rl.evaluate(data.qrels, data.runs["trec"], "RR").mean["RR"] == 1
     named = open_collection(tmp_path / "gold", runs, run_format="svmlight")
     assert rl.evaluate(data.qrels, named.runs["scores"], "RR").mean["RR"] == 0.5
-    with pytest.raises(rl.InputError, match="holds bare scores, which belong to svmlight judgments"):
+    with pytest.raises(rl.InputError, match="contains bare scores, which belong to svmlight judgments"):
         rl.evaluate({"1": {"a": 1}}, tmp_path / "scores", "RR")
 
 

@@ -121,7 +121,7 @@ def test_a_place_or_a_function_says_where_the_text_is():
         (lambda: ByText("contain"), "how='contain' is not allowed: did you mean 'contains'?"),
         (lambda: ByText(threshold=0), "threshold=0 is not allowed"),
         (lambda: ByText(corpus={}, text_from="x"), "both say where texts are"),
-        (lambda: ByText().judged_ids("q", ids("a"), {"?!": 1}), "the expected text '?!' of query 'q' holds no word"),
+        (lambda: ByText().judged_ids("q", ids("a"), {"?!": 1}), "the expected text '?!' of query 'q' contains no word"),
         (lambda: ByText(corpus={}).judged_ids("q", ["d"], {"a": 1}), "the corpus has no text of 'd'"),
     ],
 )  # fmt: skip

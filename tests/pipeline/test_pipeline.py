@@ -269,7 +269,7 @@ def test_wrong_sweeps_get_one_clear_error():
         k_sweep(qrels, run, run, ks=[0])
     with pytest.raises(rl.PolicyError, match="needs a single order of documents"):
         k_sweep(qrels, run, run, ties="average")
-    with pytest.raises(rl.InputError, match="holds the NoneType None"):
+    with pytest.raises(rl.InputError, match="contains the NoneType None"):
         k_sweep(qrels, run, lambda _, __: None)
 
 

@@ -247,7 +247,7 @@ def test_empty_ids_of_a_log_match_nothing_and_are_reported():
 
 
 def test_a_rank_that_only_some_results_have_is_refused():
-    with pytest.raises(rl.InputError, match="result 2 is no number"):
+    with pytest.raises(rl.InputError, match="result 2 is not a number"):
         read_log([{"id": "q", "retrieved": [{"id": "a", "rank": 1}, {"id": "b"}]}])
 
 

@@ -68,7 +68,7 @@ WRONG = [
     ([{"relevant": ["a"]}], "Record 1 does not say what was retrieved; its keys are ['relevant']"),
     ([{"retrieved": ["a"]}], "Record 1 does not say what is relevant"),
     ([{"retrieved": ["a"], "relevant": ["a"]}, 5], "Record 2 is an int"),
-    ([{"retrieved": "a", "relevant": ["a"]}], "Record 1 holds a str: 'a'; it should be a list of ids"),
+    ([{"retrieved": "a", "relevant": ["a"]}], "Record 1 contains a str: 'a'; it should be a list of ids"),
     ([{"retrieved": [{"text": "t"}], "relevant": ["a"]}], "Record 1: The results have no ids"),
     ([{"retrieved": [None], "relevant": ["a"]}], "Record 1: The results have no ids"),
     ([{"retrieved": ["a"], "relevant": [{"id": None}]}], "has no document id"),

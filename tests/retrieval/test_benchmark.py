@@ -213,14 +213,14 @@ def test_relevant_documents_are_sets_lists_or_grades():
         (lambda b: b.add_query("ml", "again", {"x"}), "Query 'ml' already exists"),
         (lambda b: b.add_query("x", "", {"x"}), "Query 'x' has no text: ''"),
         (lambda b: b.add_query("x", None, {"x"}), "Query 'x' has no text: None"),
-        (lambda b: b.add_query("x", "text", "d1"), "query 'x' holds the str 'd1'"),
+        (lambda b: b.add_query("x", "text", "d1"), "query 'x' contains the str 'd1'"),
         (lambda b: b.add_query("x", "text", {"d": "high"}), "'high'"),
         (
             lambda b: rl.Benchmark([{"_id": "a", "text": "x"}, {"_id": "a", "text": "y"}], {"a": {"d"}}),
             "1 and 2 have the same id 'a'",
         ),
         (lambda b: b.add_query("x", "text", {None: 1}), "is None, which never matches"),
-        (lambda b: b.add_query("x", "text", [None]), "holds None where a document id"),
+        (lambda b: b.add_query("x", "text", [None]), "contains None where a document id"),
         (
             lambda b: b.run("A", lambda text: BENCH_A) and b.save_runs(__file__),
             "the folder cannot be created",
@@ -426,7 +426,7 @@ def test_the_table_has_status_and_latency():
     ]
     assert list(table.rows[-1][6:]) == ["–"] * 5 + ["0.0"]
     assert "cut: more than 3 results cut in 3 queries" in table.note
-    assert "short: never more than 5 results (it was not told k=9)" in table.note
+    assert "short: never more than 5 results (k=9 was not passed to it)" in table.note
     assert "bad: first failure: 'ml', ZeroDivisionError: division by zero" in table.note
     assert "ok:" not in table.note
     assert "<table>" in bench._repr_html_()

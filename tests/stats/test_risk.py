@@ -30,7 +30,7 @@ def test_trisk_of_equal_systems_is_negative_so_no_page_calls_it_a_test():
     assert np.mean(np.array(found) < -2) > 0.4
     page = Path(__file__).parents[2] / "docs" / "comparing.md"
     for text in (stats.trisk.__doc__, page.read_text(encoding="utf-8")):
-        assert "no test" in text
+        assert "not a test" in text
         assert "chance would" not in text
         assert "hardly chance" not in text
 

@@ -13,7 +13,8 @@ from typing import Annotated, get_args
 import typer
 
 from ranklens import __version__
-from ranklens.cli.commands import COMMANDS, Argument, Command, command_of
+from ranklens.cli.commands import COMMANDS, Argument, Command, command_of, spoken_name
+from ranklens.cli.help_groups import GroupedCommand
 from ranklens.cli.spellings import instead
 from ranklens.words import documentation, in_one_line
 
@@ -77,7 +78,9 @@ def _add(app: typer.Typer, command: Command, examples: str | None = None) -> Non
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     # The list of commands has the first sentence of its help as a whole, which Typer would cut.
     text = documentation(command.function)
-    app.command(name=command.name, epilog=examples, help=text, short_help=text.partition("\n")[0])(run)
+    app.command(
+        name=command.name, cls=GroupedCommand, epilog=examples, help=text, short_help=text.partition("\n")[0]
+    )(run)
 
 
 def _name_of(kind: object) -> str | None:
@@ -131,6 +134,7 @@ def run_app(arguments: Sequence[str]) -> int:
         if message and hint:  # what to use in place of a spelling that is not, or no longer, understood
             message = f"{message.partition(' (Possible')[0].rstrip('.')}. {hint}"
         if message:  # there is none where the help was shown instead
-            sys.stderr.write(f"ranklens: {in_one_line(message)}\nTry 'ranklens --help'.\n")
+            name = spoken_name(arguments)
+            sys.stderr.write(f"{name}: {in_one_line(message)}\nTry '{name} --help'.\n")
         return 2
     return result if isinstance(result, int) else 0

@@ -58,8 +58,8 @@ _LOAD = Description(
     flags=("--load",),
     metavar="FILE",
 )
-_QUIET = Description("No warnings and no progress.", flags=("--quiet",))
-_STRICT = Description("Exit status 1 if there is a warning.", flags=("--strict",))
+_QUIET = Description("Hide warnings and progress.", flags=("--quiet",))
+_STRICT = Description("Exit with status 1 after a warning.", flags=("--strict",))
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,15 @@ def command_of(name: str) -> Command | dict[str, Command]:
         return {inner: Command(inner, one, has_manners=False) for inner, one in function.items()}
     assert callable(function)
     return Command(name, function, has_manners=name != MEASURES)
+
+
+def spoken_name(arguments: Sequence[str]) -> str:
+    """The name that messages begin with: ``ranklens compare``, or ``ranklens`` without a command.
+
+    >>> spoken_name(["compare", "qrels.txt"]), spoken_name(["--version"])
+    ('ranklens compare', 'ranklens')
+    """
+    return " ".join(["ranklens", *(name for name in arguments[:1] if name in COMMANDS)])
 
 
 def _fields(group: type) -> Iterator[Parameter]:

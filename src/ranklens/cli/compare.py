@@ -126,7 +126,7 @@ def compare(
     ] = None,
     highlight: Annotated[
         list[str],
-        Description("Runs that stand out in --plot, while the others are grey. Can be repeated."),
+        Description("Runs to highlight in --plot; the others are grey. Can be repeated."),
     ] = [],  # noqa: B006  typer does not change it
     queries: options.Queries = None,
     format: options.Written = None,  # noqa: A002

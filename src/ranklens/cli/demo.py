@@ -83,7 +83,7 @@ def _benchmark(output: Path, folder: Path | None) -> None:
     first, last = compared.systems[0], compared.systems[-1]
     data, one, other = map(_quoted, (folder, *(folder / "runs" / f"{name}.txt" for name in (first, last))))
     differs_most = compared.queries("nDCG@10", first, last)["query"][0]
-    say_result(f"{data} holds the data. Try next:")
+    say_result(f"{data} contains the data. Try next:")
     say_result(f"  {_program()} compare {data} {one} {other} --by type --most 10")
     say_result(f"  {_program()} explain nDCG@10 {data} {one} --query {differs_most}")
     say_result(f"  {_program()} evaluate {data} {other} -m beir")

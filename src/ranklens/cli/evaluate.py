@@ -63,14 +63,12 @@ def evaluate(
     failing: Annotated[
         int | None,
         Description(
-            "Also show the N queries with the lowest values: what was expected, what came instead, and why.",
+            "Also show the N queries with the lowest values: what was expected, what was retrieved instead, and why.",
             metavar="N",
             least=1,
         ),
     ] = None,
-    failing_measure: Annotated[
-        str | None, Description("Measure for --failing; by default the first.")
-    ] = None,
+    failing_measure: Annotated[str | None, Description("Measure for --failing. Default: the first.")] = None,
     queries: options.Queries = None,
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
@@ -170,11 +168,13 @@ def _refuse_what_does_not_fit(
     intents: str | None,
 ) -> None:
     if measure is not None and failing is None:
-        raise InputError("--failing-measure says what --failing N goes by; give both.")
+        raise InputError("--failing-measure chooses the measure of --failing N; pass both.")
     if failing is not None and format is Format.latex:
         raise InputError("--failing needs another format than latex, such as markdown.")
     if failing is not None and per_query and format in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
-        raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
+        raise InputError(
+            f"--failing and --per-query are two tables, and {format.value} has room for one; leave one of them out."
+        )
     if engine is Engine.local:
         if master is not None:
             raise InputError("--master is Spark's; add --engine spark.")
@@ -184,7 +184,7 @@ def _refuse_what_does_not_fit(
         )
     elif intents is not None:
         raise InputError(
-            "--intents is not known to Spark, which takes all subtopics alike; leave out --engine spark."
+            "--intents is not available on Spark, where all subtopics count equally; leave out --engine spark."
         )
 
 

@@ -114,7 +114,7 @@ def gate(
     baselines: Annotated[
         list[str] | None,
         Description(
-            "What drops are measured from: a frozen file, or an entry of the history.",
+            "Baseline for drops: a frozen file, or an entry of the history (history:REF).",
             flags=("--baseline",),
             metavar="FILE|history:REF",
         ),
@@ -143,7 +143,7 @@ def gate(
     min_checked: Annotated[
         str | None,
         Description(
-            "The least share of the queries that every rule must check; by default 95%.",
+            "Minimum share of the queries that every rule must check. Default: 95%.",
             flags=("--min-checked",),
             metavar="SHARE",
         ),
@@ -155,7 +155,7 @@ def gate(
     ] = None,
     measures: Annotated[
         list[str] | None,
-        Description("Further measures that --update keeps. Can be repeated.", flags=("-m", "--measures")),
+        Description("Further measures for --update to store. Can be repeated.", flags=("-m", "--measures")),
     ] = None,
     format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
@@ -312,7 +312,7 @@ def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | N
         raise InputError("--update writes a file: give it as --baseline FILE, or as gates.baseline.")
     path = Path(place)
     if out.is_stream(path):
-        raise InputError(f"--update writes a file that is committed, and {path} is none.")
+        raise InputError(f"--update writes a file to commit; {path} is not a file.")
     out.check_output(path)
     lines = []
     for name, record in records.items():

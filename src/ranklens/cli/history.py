@@ -61,7 +61,7 @@ class Rows(str, Enum):
     entries = "entries"
 
 
-HELP = "Keep results and see them over time: add, list, show, trend, remove, export."
+HELP = "Store results and follow them over time: add, list, show, trend, remove, export."
 
 
 def keep(
@@ -196,20 +196,21 @@ def show(
 def trend(
     measure: Annotated[
         str | None,
-        Argument("The measure, in any spelling; by default the first of the newest entry."),
+        Argument("Measure, in any spelling. Default: the first of the newest entry."),
     ] = None,
     system: System = None,
     last: Last = None,
     reference: Annotated[
         str | None,
         Description(
-            "Compare with this entry (a number, label or commit) as well as the one before; by default the best so far.",
+            "Also compare with this entry (a number, label or commit). Default: the best so far.",
             flags=("--reference",),
             metavar="REF",
         ),
     ] = None,
     plot: Annotated[
-        Path | None, Description("Draw it as .png, .svg, .pdf or .html.", flags=("--plot",), metavar="FILE")
+        Path | None,
+        Description("Draw the trend as .png, .svg, .pdf or .html.", flags=("--plot",), metavar="FILE"),
     ] = None,
     store: Store = None,
     format: options.Written = None,  # noqa: A002
@@ -305,7 +306,7 @@ def _details(entry: Entry, queries: int) -> Printout:
         times = ", ".join(f"{name} {1000 * seconds:,.1f} ms" for name, seconds in entry.latency.items())
         lines.append(f"latency: {times}; {counted(entry.failed or 0, 'failed call')}")
     table = Table(["measure", "mean", "95% interval"], rows, title=entry.name)
-    return Printout([table, Lines("Where it comes from", lines)])
+    return Printout([table, Lines("Origin", lines)])
 
 
 def _short(value: object) -> str:

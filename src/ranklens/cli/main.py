@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; its exit status is that of :mod:`ranklens.process`, never a traceback for a user's mistake."""
+    from ranklens.cli.commands import spoken_name
+
     given = list(sys.argv[1:] if arguments is None else arguments)
     runs_code = given[:1] in (["bench"], ["gate"])  # which may start programs that write to standard error
     begin = program if arguments is None else guarded
-    return begin("ranklens", lambda: _run(given), hides_panics=not runs_code)
+    return begin(spoken_name(given), lambda: _run(given), hides_panics=not runs_code)
 
 
 def _run(arguments: Sequence[str]) -> int:
     # Reports take their date from it, and libraries stumble over it while they are loaded.
     date = os.environ.get("SOURCE_DATE_EPOCH", "")
     if date and not (date.isascii() and date.isdigit() and len(date) < 12):
-        raise InputError(f"SOURCE_DATE_EPOCH is {date!r}; it is a number of seconds, or not set.")
+        raise InputError(f"SOURCE_DATE_EPOCH is {date!r}, but must be a number of seconds.")
     name, rest = next(iter(arguments), ""), arguments[1:]
     if name in ("evaluate", "lint", "convert", "trec-eval"):  # which multiply no matrices
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time

@@ -36,7 +36,7 @@ def list_measures(
         Description(f"Recommend measures for a purpose: {', '.join(ADVICE)}.", flags=("--for",)),
     ] = None,
     bibtex: Annotated[
-        bool, Description("Print where the measure comes from, for a bibliography.", flags=("--bibtex",))
+        bool, Description("Print the publications of the measure as BibTeX.", flags=("--bibtex",))
     ] = False,
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,

@@ -37,13 +37,13 @@ Output = Annotated[Path | None, Description("File to write; - is standard output
 Spreadsheet = Annotated[
     bool,
     Description(
-        "In csv and tsv, put a ' before text that a spreadsheet would take for a formula.",
+        "In csv and tsv, put a ' before text that a spreadsheet would read as a formula.",
         flags=("--spreadsheet",),
     ),
 ]
 Save = Annotated[
     bool,
-    Description("Keep the results in the history of the project: see ranklens history.", flags=("--save",)),
+    Description("Save the results to the project's history; see ranklens history.", flags=("--save",)),
 ]
 SkipBad = Annotated[
     bool, Description("Leave out runs that cannot be read, with a warning for each.", flags=("--skip-bad",))
@@ -51,7 +51,7 @@ SkipBad = Annotated[
 Intents = Annotated[
     str | None,
     Description(
-        "Probabilities of subtopics, in lines 'query subtopic probability'; without it, all are alike.",
+        "Probabilities of subtopics, in lines 'query subtopic probability'. Default: all equally likely.",
         metavar="FILE",
     ),
 ]

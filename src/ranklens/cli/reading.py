@@ -36,7 +36,7 @@ class ReadOptions:
     run_format: str | None = option(None, "Format of the runs, if it is not recognised.")
     places: list[str] | None = option(
         None,
-        "Where a field is, if it has another name: query, text, expected, retrieved, doc, score, rank or grade. Can be repeated.",
+        "Path of a field that has another name: query, text, expected, retrieved, doc, score, rank or grade. Can be repeated.",
         flags=("--map",),
         metavar="ROLE=PATH",
     )

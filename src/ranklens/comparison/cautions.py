@@ -164,7 +164,7 @@ def _rare(tested: Sequence[Contrasts]) -> Iterator[str]:
                 what = "queries" if part.clusters is None else "clusters"
                 yield (
                     f"{part.quantity.name}: {several(names)} differ by at most {largest:.2g} in any query. With {_units(n, part.clusters)}, "
-                    f"large differences in {percent(share)} of {what} go unseen {percent(_UNSEEN)} of the time, and could outweigh these "
+                    f"large differences in {percent(share)} of {what} go undetected {percent(_UNSEEN)} of the time, and could outweigh these "
                     "small ones."
                 )
                 return

@@ -190,7 +190,7 @@ def _compared_on_spark(
         return _compared(scores, wanted, settings, options, missing)
     if any(one is not None for one in (options.by, options.margin, options.clusters)) or settings.is_joint:
         raise InputError(
-            "With so many queries their values stay on the cluster, where slices, margins, clusters and simultaneous intervals are not "
+            "With this many queries, the values stay on the cluster, where slices, margins, clusters and simultaneous intervals are not "
             "available. Leave them out, or compare a sample of the queries."
         )
     return compare_large(scores, wanted, settings, missing)  # type: ignore[arg-type]  # all of them are on the cluster

@@ -43,7 +43,7 @@ _NO_EFFECT = 1e-9  # smaller effects are what is left of differences that cancel
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was compared: judgments, and rankings, which large files hold until somebody looks at them."""
+    """What was compared: judgments, and rankings, which stay in large files until they are needed."""
 
     qrels: Qrels
     runs: Mapping[str, object]
@@ -74,7 +74,7 @@ class Comparison(Shown):
     slice_of: Mapping[str, str] | None = None
     cluster_of: Mapping[str, str] | None = None
     told: tuple[str, ...] = ()  # cautions that were known before anything was compared
-    untold: Callable[[], Iterable[str]] = tuple  # makes the others, when somebody looks at them
+    untold: Callable[[], Iterable[str]] = tuple  # makes the others, on first access
     scores: Mapping[str, Scores] = field(default_factory=dict)
     evidence: Evidence | None = None
     inputs: Inputs = NO_INPUTS  # files, to be hashed

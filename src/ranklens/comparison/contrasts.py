@@ -145,7 +145,7 @@ class Contrasts:
 
     @property
     def smallest_p(self) -> float:
-        """The smallest p-value that the test can give over so many queries, however large the difference."""
+        """The smallest p-value that the test can give over ``n`` queries, however large the difference."""
         test, n = self.terms.procedure, self.units.shape[1]
         is_drawn = test.is_resampled and not test.is_exact(n)
         return max(smallest_p(self.terms.done, n), 1 / (self.settings.resamples + 1) if is_drawn else 0.0)
@@ -195,7 +195,7 @@ class Contrasts:
         return np.asarray(np.abs(self.tested.mean(axis=1)))
 
     def blocks(self) -> Iterator[PairBlock]:
-        """All pairs, so many at a time that tables of them stay small; their effects are kept for the next table."""
+        """All pairs, in portions that keep tables small; their effects are kept for the next table."""
         at_once = max(1, min(_ROWS, _MOST_CELLS // self.values.shape[1]))
         for start in range(0, len(self), at_once):
             index = np.arange(start, min(start + at_once, len(self)))

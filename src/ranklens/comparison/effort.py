@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _DRAWS = 10**9  # of queries in all, before there are fewer resamples
 _FEWEST = 10_000  # resamples, with which the standard error of p = 0.05 is 0.002
 _PATIENCE = 60.0  # seconds
-# Nobody chose the default, and with so many queries the t test gives the same answer.
+# The default was not chosen by name, and with this many queries the t test gives the same answer.
 _PATIENCE_BY_DEFAULT = 5.0
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ranklens.stats import Interval
 
 FORMAT_VERSION = 1  # of the JSON; 1: first version
-# Pairs; of more nobody reads the sentences, which take more room and time than all numbers.
+# Pairs; with more, sentences are useless and take more room and time than all numbers.
 MOST_SENTENCES = 5_000
 
 

@@ -69,7 +69,7 @@ class Unjudged:
 
     @cached_property
     def ranges(self) -> dict[str, dict[str, tuple[float, float]]]:
-        """By measure and system, where nobody has to wait for it and judgments say what is not relevant; else nothing.
+        """By measure and system, where it is quick and judgments say what is not relevant; else nothing.
 
         A golden set names the expected documents alone: its unjudged documents are meant to be not relevant.
         """

@@ -118,7 +118,7 @@ class Plan(Shown):
             [f"{n:,}", percent(power), "█" * round(_BAR * power)]
             for n, power in zip(shown["queries"].to_list(), shown["power"].to_list(), strict=True)
         ]
-        note = f"The chance to find a difference of {self.detect:g}."
+        note = f"The chance of detecting a difference of {self.detect:g}."
         table = Table(["queries", "power", ""], rows, left=3, note=note)
         return Printout([Lines("Plan", self.lines()), table])
 
@@ -262,7 +262,7 @@ def _clustering(
             "Queries in clusters are correlated: pass correlation=, or a comparison with clusters."
         )
     if not -1 <= related <= 1:
-        raise InputError(Given("correlation", related), " is not allowed: it lies between 0 and 1.")
+        raise InputError(Given("correlation", related), " is not allowed: it must be between 0 and 1.")
     return float(size), max(0.0, related)
 
 
@@ -307,11 +307,13 @@ def _varied(
 ) -> _Pilot:
     if changes.shape[1] < 2:
         raise InputError(
-            "The pilot has one query: how much differences vary cannot be seen; pass at least two."
+            "The pilot has one query, which does not show how much differences vary; pass at least two."
         )
     deviation = float(np.sqrt(changes.var(axis=1, ddof=1).mean()))
     if not deviation:
-        raise InputError("In the pilot nothing varies from query to query, so it says nothing about others.")
+        raise InputError(
+            "In the pilot nothing varies from query to query, so it says nothing about other queries."
+        )
     around = deviation_interval(changes, level=level, most=most, clusters=clusters)
     return _Pilot(deviation, around, source, differing)
 

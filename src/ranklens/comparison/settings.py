@@ -39,7 +39,7 @@ class Settings:
     primary: str | None = None  # the measure that a recommendation rests on
     intervals: str = USUAL.intervals
     margins: Mapping[str, Margin] = field(default_factory=dict, hash=False)  # by measure
-    is_default: bool = True  # nobody named the test, so another may take its place where that is better
+    is_default: bool = True  # the test was not named, so another may replace it where that is better
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -116,7 +116,7 @@ class Settings:
         return self.procedure.of_all_pairs is not None
 
     def hardest(self, tests: int) -> float:
-        """What the smallest of so many p-values has to stay below if only one of them is small: the worst case."""
+        """What the smallest of all p-values has to stay below if only one of them is small: the worst case."""
         correction = "bonferroni" if self.is_of_all_pairs else self.correction
         return CORRECTIONS_BY_NAME[correction].hardest(self.alpha, tests)
 
@@ -156,7 +156,7 @@ class HowTested:
     settings: Settings
     family: Family
     test: str = ""  # the one that was done; by default that of the settings
-    unjudged: Unjudged | None = None  # what documents that nobody judged leave open
+    unjudged: Unjudged | None = None  # what unjudged documents leave open
     clusters: int | None = None  # of queries, where these belong together
 
     @property

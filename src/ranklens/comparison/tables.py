@@ -383,7 +383,7 @@ def _answered(comparison: Comparison) -> list[str]:
     for what, sums in comparison.spent.items():
         least_first = sorted(sums.items(), key=lambda item: item[1])
         answers.append(
-            f"{what.capitalize()} in all: {', '.join(f'{name} {amount:,.6g}' for name, amount in least_first)}."
+            f"{what.capitalize()} in total: {', '.join(f'{name} {amount:,.6g}' for name, amount in least_first)}."
         )
     return answers
 

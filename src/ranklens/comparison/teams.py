@@ -41,7 +41,7 @@ def teams_of(given: object, systems: Sequence[str]) -> dict[str, str]:
         named = [next((one for one in columns if plain(one) in names), None) for names in (_SYSTEMS, _TEAMS)]
         if None in named:
             what = "team" if named[0] else "system"
-            raise InputError(f"teams: {columns} has no column {what!r}; rename the one that holds it.")
+            raise InputError(f"teams: {columns} has no column {what!r}; rename the one that contains it.")
         system_key, team_key = map(str, named)
         team_of = {
             str(row[system_key]): str(row[team_key]) for row in rows if row.get(team_key) not in (None, "")

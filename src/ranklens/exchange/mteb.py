@@ -74,7 +74,7 @@ def read_mteb(folder: str | Path) -> pl.DataFrame:
     files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
     rows = [row for file in files for row in _rows(file, place)]
     if not rows:
-        raise InputError(f"{place} holds no results of MTEB (model/revision/task.json).", path=str(place))
+        raise InputError(f"{place} contains no results of MTEB (model/revision/task.json).", path=str(place))
     columns = ("model", "revision", "task", "split", "subset", "measure")
     return pl.DataFrame(rows, schema={**dict.fromkeys(columns, pl.String), "value": pl.Float64}, orient="row")
 

@@ -26,7 +26,7 @@ def decide(
 ) -> Status:
     """Whether the mean of ``gain`` (new minus old, positive where the new is better) is above ``-allowed`` times that of ``unit``.
 
-    It passes if the one-sided test of :func:`~ranklens.stats.margin_test` says so at this confidence, fails if the opposite test
+    It passes if the one-sided test of :func:`~ranklens.stats.margin_test` shows it at this confidence, fails if the opposite test
     does, and is undecided otherwise, so each mistake has about a probability of one minus the confidence at most. Where no query
     changed, there is nothing to decide: it passes.
 

@@ -157,7 +157,7 @@ def _refuse_swapped(judged: Dicts, ranked: Dicts) -> None:
     if not fractions or not _look_like_grades(list(islice(ranked.values(), _LOOKED_AT))):
         return
     message = (
-        "Judgments and run look swapped: the first argument holds scores, the second whole grades. The judgments come first: "
+        "Judgments and run look swapped: the first argument contains scores, the second whole-number grades. The judgments come first: "
         "evaluate(qrels, run)."
     )
     if len(fractions) >= _TOO_MANY_GRADES:

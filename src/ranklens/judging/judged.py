@@ -117,7 +117,7 @@ class Judged:
     )  # of golden set and log
     # The ideal of prepared judgments, with what was made of it.
     _prepared: tuple[Hits, dict[Any, Any]] | None = field(default=None, repr=False, compare=False)
-    # Judgments and run, for the few measures of unjudged documents.
+    # Judgments and run, for the few measures of unjudged unjudged documents.
     _source: Sources | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:

@@ -386,7 +386,7 @@ class Surveyed(Richer):
     def of(cls, judged: Judged, name: str) -> Self:
         if judged.source is None:
             raise MeasureError(
-                f"{name} looks at documents that nobody judged: pass a run that can be read twice, such as a dict, a table or a file."
+                f"{name} needs the unjudged documents: pass a run that can be read twice, such as a dict, a table or a file."
             )
         from ranklens.judging.documents import judgments
         from ranklens.judging.listing import listing

@@ -70,7 +70,7 @@ class View:
 
     judged: Judged  # ties broken
     ranks: IntArray
-    grades: FloatArray  # at these ranks; below any grade where nobody judged
+    grades: FloatArray  # at these ranks; below any grade where unjudged
     params: Params
 
     @cached_property

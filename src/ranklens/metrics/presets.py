@@ -48,7 +48,7 @@ _PRESETS: Mapping[str, tuple[str, str]] = {
     ),
     "re-id": (
         "CMC@1 CMC@5 CMC@10 AP",
-        "CMC@k is whether a right match is in the first k. Give images of the same person by the same camera as junk, and leave out queries "
+        "CMC@k is whether a right match is in the first k. Pass images of the same person by the same camera as junk, and leave out queries "
         "without a match (--empty skip).",
     ),
     "landmark": (

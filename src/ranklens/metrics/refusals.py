@@ -8,7 +8,7 @@ from ranklens.errors import MeasureError
 
 # Measures of tools that let a model judge, and the measures over judgments that come nearest.
 _OF_CONTEXTS = {
-    "precision": "P@5, or AP, which counts the order, too",
+    "precision": "P@5, or AP, which also counts the order",
     "relevancy": "P@5",
     "relevance": "P@5",
     "recall": "R@5",

@@ -1,4 +1,4 @@
-"""How far retrievers agree: what can be said before anybody has judged anything."""
+"""How far retrievers agree: what can be said without judgments."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ class RetrieverRun:
             remarks.append(f"more than {self.k} results cut in {counted(cut, 'query', 'queries')}")
         longest = max((len(answer.ids) for answer in self.answers.values()), default=0)
         if not self.told_k and 0 < longest < self.k:
-            remarks.append(f"never more than {counted(longest, 'result')} (it was not told k={self.k})")
+            remarks.append(f"never more than {counted(longest, 'result')} (k={self.k} was not passed to it)")
         merged = sum(len(self.answers[query].ids) - len(docs) for query, docs in self.run.items())
         if merged:
             again = plural(merged, "document")

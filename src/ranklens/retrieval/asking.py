@@ -54,10 +54,12 @@ class AskOptions:
     fresh: bool = False
     max_age: float | str | None = option(
         None,
-        key="How old a stored answer may be: seconds, or text such as 7d or 12h. By default as old as it is.",
+        key="How old a stored answer may be: seconds, or text such as 7d or 12h. No limit by default.",
     )
     stop_after: int = option(
-        20, key="Stop when so many calls in a row fail with the same error: a whole number from 1.", least=1
+        20,
+        key="Stop after this many calls in a row fail with the same error: a whole number from 1.",
+        least=1,
     )
     keep_going: bool = False
     resume: bool = True
@@ -153,15 +155,17 @@ class Asking:
     are held against no other: their drops are not checked. Where gates are checked, or results frozen, stored answers are used only if ``max_age`` says how old they may be.
     """
 
-    fresh: bool = option(False, "Ask every query again; use no stored answer.", flags=("--fresh",))
+    fresh: bool = option(
+        False, "Call the retriever again for every query; ignore stored answers.", flags=("--fresh",)
+    )
     max_age: str | float | None = option(
         None,
-        "Use no stored answer older than this: 7d, 12h, 30m, or seconds.",
+        "Ignore stored answers older than this: 7d, 12h, 30m, or seconds.",
         flags=("--max-age",),
         metavar="AGE",
     )
     keep_going: bool = option(
-        False, "Keep asking, even if every call fails with the same error.", flags=("--keep-going",)
+        False, "Keep going, even if every call fails with the same error.", flags=("--keep-going",)
     )
     code: bool = option(
         True, "Refuse configurations that name code or a URL; run files still work.", flags=("--no-code",)

@@ -317,7 +317,7 @@ class Benchmark(Shown):
             raise InputError(f"{path}: a sheet is .csv or .jsonl; choose one of these endings.")
         if Path(path).exists():
             raise InputError(
-                f"{path} exists, and may hold grades already; choose another name, or delete it."
+                f"{path} exists, and may contain grades already; choose another name, or delete it."
             )
         corpus = self.corpus if corpus is None else corpus
         rows = sheets.rows(self._finished(), self._judged.texts, corpus, whole("k", k))

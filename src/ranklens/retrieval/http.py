@@ -143,7 +143,7 @@ def split_path(path: str) -> tuple[str | None, str | None]:
     """
     parts = _EACH.split(path)
     if len(parts) > 2:
-        raise InputError(f"{path!r} is not allowed: it has more than one '*'; one list holds the results.")
+        raise InputError(f"{path!r} is not allowed: it has more than one '*'; one list contains the results.")
     return (None, path) if len(parts) == 1 else (parts[0], parts[1] or None)
 
 

@@ -64,7 +64,7 @@ def _is_loop_running() -> bool:
 
 
 class _Pulse:
-    """Whether a loop still runs: it says so again and again, unless a call blocks it."""
+    """Whether a loop still runs: it reports it again and again, unless a call blocks it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timeout: float | None) -> None:
         self._loop, self._timeout, self._last = loop, timeout, time.monotonic()

@@ -99,7 +99,7 @@ class OnLoop:
         if task.cancelled():
             return Outcome(error=RuntimeError("The retriever cancelled its own call."))
         outcome = task.result()
-        # A coroutine that blocks the loop is done before anybody can look at the clock.
+        # A coroutine that blocks the loop is done before the clock can be read.
         late = self._timeout is not None and outcome.error is None and outcome.seconds > self._timeout
         return replace(_too_late(self._timeout), seconds=outcome.seconds) if late else outcome
 

@@ -53,7 +53,7 @@ class Account:
     applied: Applied
     policy: Policy = field(default_factory=Policy)
     knows_policy: bool = True  # a table of values does not say by which policies they were made
-    made: str = "were read from a file, which holds"  # where the values are, for messages
+    made: str = "were read from a file, which contains"  # where the values are, for messages
     max_grade: float | None = None
     graded: int | None = None  # judgments that are more than relevant or not
     longest: int = 0  # documents of the longest ranking

@@ -44,11 +44,11 @@ def check_scores(given: object) -> ScoresJson:
     version = given.get("format_version") if isinstance(given, dict) else given
     if not isinstance(given, dict) or version != FORMAT_VERSION:
         raise InputError(
-            f"These are no scores that this version of RankLens reads: format_version is {shown(version)}, and should be {FORMAT_VERSION}."
+            f"This version of RankLens cannot read these scores: format_version is {shown(version)}, and should be {FORMAT_VERSION}."
         )
     if given.get("schema", SCHEMA) != SCHEMA:
         raise InputError(
-            f"These are no scores: schema is {shown(given['schema'])}, and should be {SCHEMA!r}."
+            f"These are not scores: schema is {shown(given['schema'])}, and should be {SCHEMA!r}."
         )
     wrong = fault(given, schema("scores.schema.json"))
     if wrong:

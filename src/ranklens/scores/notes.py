@@ -132,9 +132,9 @@ def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
     )
     return [
         (applied.joined == "text", "joined on the texts of questions"),
-        (applied.logged_again, f"{again} logged again: the last answer counts"),
-        (applied.silent, f"{counted(applied.silent, 'query')} got nothing back"),
-        (applied.unanswerable, f"{apart} apart: {applied.abstained:,} rightly got nothing back"),
+        (applied.logged_again, f"{again} logged more than once (the last answer counts)"),
+        (applied.silent, f"{counted(applied.silent, 'query')} returned no results"),
+        (applied.unanswerable, f"{apart} excluded ({applied.abstained:,} correctly returned nothing)"),
         (applied.ignored, f"{counted(applied.ignored, 'unjudged query')} of the run ignored"),
         (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
         (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),

@@ -211,7 +211,7 @@ class Scores:
     def bounds(self, measure: str | Measure | None = None) -> Range:
         """The lowest and highest mean that complete judgments could give: unjudged documents turn every value into a range.
 
-        Every unjudged document that was retrieved may have any grade that somebody gave, also where that makes the ideal better.
+        Every unjudged document that was retrieved may have any grade in the judgments, even if that makes the ideal better.
         The range excludes documents that were not retrieved, which may be relevant and unjudged, errors in the judgments, and
         chance in the choice of queries: it is no confidence interval. ``per_query`` has the range of each query. ``measure`` is any, by default
         the first; one whose extremes cannot be found is refused by name.
@@ -229,7 +229,7 @@ class Scores:
         parsed = parse(asked) if isinstance(asked, str) else asked
         if isinstance(self.basis, Account):
             raise InputError(
-                f"These scores hold values but no rankings, which the range of {parsed} needs. Evaluate judgments and run on one machine."
+                f"These scores contain values but no rankings, which the range of {parsed} needs. Evaluate judgments and run on one machine."
             )
         low, high = ends(parsed, self.basis)
         kind = parsed.definition.aggregate
@@ -239,7 +239,7 @@ class Scores:
     def failing(
         self, measure: str | Measure | None = None, n: int = 20, *, queries: object = None
     ) -> Failing:
-        """The ``n`` queries with the lowest values: what was expected, what came instead, and why.
+        """The ``n`` queries with the lowest values: what was expected, what was retrieved instead, and why.
 
         ``measure`` is any, by default the first. Queries with the best value do not fail. ``queries`` brings the texts of
         questions, as ``{id: text}`` or a file, where judgments and run have none.
@@ -249,7 +249,7 @@ class Scores:
         >>> print(scores.failing(queries={"q2": "Where is b?"}))
         Failing queries: the lowest hit@2
         <BLANKLINE>
-        query  question     expected  came instead                why                        hit@2
+        query  question     expected  retrieved instead                why                        hit@2
         -----  -----------  --------  --------------------------  ------------------------  ------
         q2     Where is b?  b         a (unjudged), x (unjudged)  first relevant at rank 3  0.0000
         <BLANKLINE>
@@ -279,7 +279,7 @@ class Scores:
     def to_spark(self) -> Any:
         """The per-query values as a Spark DataFrame that stays on its cluster, if the run was one."""
         raise InputError(
-            "These scores were made on this machine, so there is no cluster that holds them; spark.createDataFrame(scores.to_pandas()) "
+            "These scores were made on this machine, so there is no cluster that contains them; spark.createDataFrame(scores.to_pandas()) "
             "brings them to one."
         )
 

@@ -150,7 +150,7 @@ def _printed(source: Source, name: str) -> dict[str, Values]:
             rows.append((fields[1], fields[0], float(fields[2])))
     if not rows:
         raise InputError(
-            f"{source.name} holds no values of single queries; print them with trec_eval -q.",
+            f"{source.name} contains no values of single queries; print them with trec_eval -q.",
             path=source.name,
         )
     return {name: _gathered(rows, source.name)}
@@ -167,7 +167,7 @@ def by_system(given: object) -> object:
                 own = read_values(os.fspath(path))
                 if len(own) > 1:
                     raise InputError(
-                        f"{os.fspath(path)} holds the values of {len(own)} systems ({', '.join(own)}); ranklens.read_scores gives them by name.",
+                        f"{os.fspath(path)} contains the values of {len(own)} systems ({', '.join(own)}); ranklens.read_scores gives them by name.",
                         path=os.fspath(path),
                     )
                 systems[name] = next(iter(own.values()))

@@ -128,7 +128,7 @@ def _lists(given: DataFrame, what: str, columns: Mapping[str, str] | None) -> Da
     for name in where.own.get(role, ()):
         if name not in arrays:
             raise InputError(
-                f"columns: {role} should be {name!r}, which is no array; the columns are {given.columns}."
+                f"columns: {role} should be {name!r}, which is not an array; the columns are {given.columns}."
             )
     column = list_column(arrays, role, where, what)
     if column is None:

@@ -1,4 +1,4 @@
-"""Systems with so many queries that their values stay on the cluster: compared by sums, and told in the same words."""
+"""Systems whose values stay on the cluster because there are too many queries: compared by sums, described in the same words."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def compare_large(
     if not settings.is_default and settings.test not in possible:
         raise InputError(
             Given("test", settings.test),
-            " needs the values of all queries in one place; for so many choose ",
+            " needs the values of all queries in one place; for this many queries, choose ",
             Option("test", *possible),
             ".",
         )

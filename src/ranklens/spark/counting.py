@@ -242,7 +242,7 @@ class _Hits:
         for one in np.unique(level).tolist():
             members = np.flatnonzero(self.level == one)
             ordered = members[np.argsort(wanted[members])]
-            # Of the ordered hits, so many are below each row; the row comes before those if ids descend, and before the others if not.
+            # Of the ordered hits, this many are below each row; the row comes before those if ids descend, and before the others if not.
             below = np.bincount(
                 np.searchsorted(wanted[ordered], keys[level == one], side="left" if descending else "right"),
                 minlength=len(ordered) + 1,

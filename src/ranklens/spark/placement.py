@@ -21,7 +21,7 @@ _QUERIES = 1 << 20  # that come to the driver, judged or not; of more, only the 
 
 
 def tasks_for(rows: int) -> int:
-    """Into how many partitions so many rows are shuffled.
+    """The number of partitions that the rows are shuffled into.
 
     Spark makes 200 of whatever is kept in memory, however little it is, and each costs a fraction of a second in Python.
     """

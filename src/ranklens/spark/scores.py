@@ -1,4 +1,4 @@
-"""Scores whose values stay on the cluster until somebody asks for them."""
+"""Scores whose values stay on the cluster until they are needed."""
 
 from __future__ import annotations
 

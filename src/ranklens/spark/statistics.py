@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ranklens.spark.scores import SparkScores
     from ranklens.stats.inputs import Rng
 
-_MOST_VALUES = 1 << 14  # different values that are told apart; more are put into as many bins
+_MOST_VALUES = 1 << 14  # different values that are counted separately; more are put into as many bins
 
 
 def counts_of(frame: DataFrame, column: str, moments: Moments) -> tuple[FloatArray, IntArray]:

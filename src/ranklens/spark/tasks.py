@@ -59,7 +59,7 @@ class Judging:
     def values(
         self, gold: TableOrDicts, run: TableOrDicts, first: Mapping[str, str], queries: int
     ) -> Iterator[pa.RecordBatch]:
-        """Of so many judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
+        """The judged queries whose judgments and rows are all here; ``first`` has examples for messages."""
         # What concerns all queries together is decided on the driver.
         missing = "zero" if self.policy.missing == "error" else self.policy.missing
         policy = replace(self.policy, missing=missing, unjudged_queries="ignore")
@@ -123,7 +123,7 @@ class JudgeRows:
                 yield from self._chunk(_of_runs(rows, runs, whole), runs["value"].filter(whole))
 
     def _of_wanted_queries(self, batch: pa.RecordBatch) -> pl.DataFrame:
-        """Only these are held: a query that nobody judged may be of any length."""
+        """Only these are kept: an unjudged query may be of any length."""
         rows = _table(batch)
         runs = rows["query"].rle().struct.unnest()
         return _of_runs(rows, runs, self._rows_of(runs["value"]) != 0)

@@ -51,7 +51,7 @@ def probabilities(
 
     ``t`` is the posterior of the mean difference with the usual flat prior: Student's t. ``signed-rank`` is Benavoli's: it
     weighs the queries at random (Dirichlet) and asks for each weighting where most means of two queries lie. It is also
-    the answer where differences do not vary; ``method`` of the result says so. Half a query that b wins and half a query that it loses
+    the answer where differences do not vary; ``method`` of the result names it. Half a query that b wins and half a query that it loses
     are then imagined, so that one tied query does not make two systems equal for certain.
 
     >>> print(probabilities([0.2, 0.4, 0.1, 0.3, 0.5], [0.3, 0.6, 0.4, 0.7, 1.0]))

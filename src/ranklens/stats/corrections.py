@@ -25,7 +25,7 @@ class Correction:
 
     words: str  # its name in a sentence; empty for none
     adjust: Callable[[FloatArray], FloatArray]  # rising p-values, which may then exceed 1
-    # What the smallest of so many p-values has to stay below if only one of them is small: the worst case.
+    # What the smallest of ``tests`` p-values has to stay below if only one of them is small: the worst case.
     hardest: Callable[[float, int], float] = lambda alpha, tests: alpha / tests
     # Whether it keeps the chance of any false discovery below alpha, not just their expected share.
     is_strict: bool = True
@@ -104,7 +104,7 @@ def adjust(p_values: npt.ArrayLike, *, method: str = DEFAULT_CORRECTION) -> Floa
     inputs.choice(method, "method", CORRECTIONS)
     p = inputs.numbers(p_values, "p_values")
     for position in np.flatnonzero((p < 0) | (p > 1))[:1]:
-        raise InputError(f"p_values[{position}] is {p[position]}: a p-value lies between 0 and 1.")
+        raise InputError(f"p_values[{position}] is {p[position]}: a p-value must be between 0 and 1.")
     order, adjusted = np.argsort(p, kind="stable"), np.empty(len(p))
     adjusted[order] = np.minimum(CORRECTIONS_BY_NAME[method].adjust(p[order]), 1)
     return adjusted

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.stats.inputs import Rng
 
-_KNOTS = 128  # more intervals of Hedges' g than this are interpolated between so many
+_KNOTS = 128  # more intervals of Hedges' g than this are interpolated between this many
 # How an interval of differences was made; the names of :attr:`Interval.method`.
 METHODS = tuple(name for name, method in INTERVAL_METHODS.items() if method.of_differences)
 _STUDENT, _ADJUSTED, _PROPORTIONS, _UNPAIRED = map(

@@ -41,7 +41,7 @@ def numbers(values: object, name: str) -> FloatArray:
                 wrong = place, value
                 break
         raise InputError(
-            f"{name} holds something that is not a number: {wrong[1]!r} at position {wrong[0]}; give one number per query."
+            f"{name} contains something that is not a number: {wrong[1]!r} at position {wrong[0]}; give one number per query."
         ) from None
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions: pass one row with one number per query.")

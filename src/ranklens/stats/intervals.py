@@ -266,7 +266,7 @@ def interval(
 
 
 def share_interval(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Wilson's interval of a share of ``n``: sensible also where the share is 0 or 1.
+    """Wilson's interval of a share of ``n``: sensible even if the share is 0 or 1.
 
     >>> print(share_interval(1.0, 10))
     [0.7225, 1.0000]

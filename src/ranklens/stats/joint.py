@@ -79,7 +79,7 @@ def simultaneous(
     t = np.abs(centre) / error
     # The sample itself counts as one of the draws, so that p is never 0.
     p = parts * (len(largest) - np.searchsorted(largest, t * (1 - 1e-12)) + 1) / (len(largest) + 1)
-    place = int(np.floor(alpha / parts * (len(largest) + 1)))  # so many may be as large
+    place = int(np.floor(alpha / parts * (len(largest) + 1)))  # this many may be as large
     critical = float(largest[-place]) if 0 < place <= len(largest) else np.inf
     half = np.full(len(error), np.inf)
     np.multiply(critical, error, out=half, where=np.isfinite(error))

@@ -26,7 +26,7 @@ TIES = ("w", "a", "b")
 class Overlap:
     """The rank-biased overlap of two rankings.
 
-    ``ext`` takes the part that nobody saw to be like the part that was seen; ``min`` and ``max`` are what it can be at
+    ``ext`` takes the unseen part to be like the part that was seen; ``min`` and ``max`` are what it can be at
     least and at most.
     """
 
@@ -36,7 +36,7 @@ class Overlap:
 
     @property
     def residual(self) -> float:
-        """How much the part that nobody saw could change."""
+        """How much the unseen part could change."""
         return self.max - self.min
 
 

@@ -16,7 +16,7 @@ from ranklens.stats.randomization import sign_flip_p
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray, IntArray
 
-# Up to so many differences all sums of ranks are counted, as in SciPy; then they are all but normal.
+# Up to this many differences all sums of ranks are counted, as in SciPy; then they are all but normal.
 _COUNTED_RANKS = 50
 
 

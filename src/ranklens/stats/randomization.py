@@ -78,7 +78,7 @@ def _random_sums_of_few(steps: IntArray, rng: np.random.Generator, resamples: in
     width = -(-steps.shape[1] // 8)
     padded = np.zeros((len(steps), 8 * width), np.int64)
     padded[:, : steps.shape[1]] = steps
-    tables: list[IntArray] = []  # the sums of each row by the numbers that _choices makes of so many bytes
+    tables: list[IntArray] = []  # the sums of each row by the numbers that _choices makes of these bytes
     for columns, size in (padded[:, : width // 3 * 24], 12), (padded[:, width // 3 * 24 :], 8):
         groups = columns.reshape(len(steps), columns.shape[1] // size, size)
         tables.extend(_signed_sums(groups.swapaxes(0, 1)))
@@ -183,7 +183,7 @@ def _deal_from_tables(totals: IntArray, steps: IntArray, rng: np.random.Generato
 
 
 def _deal_one_by_one(totals: IntArray, steps: IntArray, rng: np.random.Generator) -> None:
-    """The same for so many systems that a table of all their orders would be longer than what is looked up in it."""
+    """The same if there are so many systems that a table of all their orders would be longer than what is looked up in it."""
     order = np.tile(np.arange(steps.shape[1]), (len(totals), 1))
     for query in steps:
         totals += query[rng.permuted(order, axis=1, out=order)].reshape(totals.shape)

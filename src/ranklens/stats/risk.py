@@ -26,7 +26,7 @@ def urisk(values: Sequence[float], baseline: Sequence[float], alpha: float = 1.0
 def trisk(values: Sequence[float], baseline: Sequence[float], alpha: float = 1.0) -> float:
     """URisk divided by its standard error (Dinçer et al. 2014).
 
-    This is no test of whether a system is worse: losses count more than gains, so the TRisk of equally good systems is negative, and
+    This is not a test of whether a system is worse: losses count more than gains, so the TRisk of equally good systems is negative, and
     the more queries there are, the more so. Test the difference itself, as :func:`ranklens.compare` does.
     """
     weighted = _weighted(values, baseline, alpha)

@@ -72,7 +72,7 @@ class SignificanceTest:
         return self.of_draws is not None
 
     def is_exact(self, differing: int) -> bool:
-        """Whether all ways to set the signs of so many differences are counted."""
+        """Whether all ways to set the signs of ``n`` differences are counted."""
         return self.shared_draws == "signs" and differing <= EXACT_UP_TO
 
     @property

@@ -32,7 +32,7 @@ def macro_interval(
     The groups are taken as they are: other queries of the same groups are what it speaks about. Groups of fewer than five
     queries share one variance, which counts once. Where nearly all have one query, the interval is that of the groups' means.
     Values that are all at one of the two ends get Wilson's interval. ``clusters`` holds one label per value, group by group: what
-    belongs together then counts as one observation, also if a cluster has queries in several groups.
+    belongs together then counts as one observation, even if a cluster has queries in several groups.
 
     >>> macro_interval([np.array([0.2, 0.4, 0.3, 0.3, 0.4]), np.array([0.6, 0.8, 0.7, 0.6, 0.7])])
     Interval(low=0.4389..., high=0.5610..., level=0.95, method='t', clipped=False)

@@ -24,7 +24,7 @@ def t_quantile(freedom: float, probability: float) -> float:
     >>> round(t_quantile(4, 0.975), 4), round(t_quantile(6979, 0.975), 4)  # the tables' 2.776 and 1.960
     (2.7764, 1.9603)
     """
-    if probability < 0.75:  # where differences of nearly equal numbers would cost digits, and nobody asks
+    if probability < 0.75:  # where differences of nearly equal numbers would cost digits; no caller needs it
         from scipy.special import stdtrit
 
         return float(stdtrit(freedom, probability))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.stats.inputs import Rng
 
-_KNOTS = 1000  # more statistics than this are interpolated between so many
+_KNOTS = 1000  # more statistics than this are interpolated between this many
 
 
 @dataclass(frozen=True)

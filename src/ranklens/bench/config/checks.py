@@ -79,7 +79,7 @@ def _systems(config: Config) -> None:
     _names(config, [config.baseline] if config.baseline is not None else [], "baseline")
     _names(config, config.gates.systems or (), "gates", "systems")
     if config.gates.systems is not None and not config.gates.systems:
-        message = f"is empty, so that nothing would be checked; leave it out, or name systems: {nearest('', config.systems)}"
+        message = f"is empty, so nothing would be checked; leave it out, or name systems: {nearest('', config.systems)}"
         raise WrongKeyError(message, "gates", "systems")
 
 
@@ -131,7 +131,7 @@ def _texts(config: Config) -> None:
             raise WrongKeyError(message, "data", "qrels")
     elif (config.retrievers or config.by or config.clusters) and _lacks_queries(config):
         needs = "by needs the fields of" if config.by else "clusters needs the fields of"
-        what = "retrievers are asked the texts of" if config.retrievers else needs
+        what = "retrievers are called with the texts of" if config.retrievers else needs
         raise WrongKeyError(f"is missing: {what} the queries.", "data", "queries")
 
 

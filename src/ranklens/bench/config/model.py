@@ -44,7 +44,7 @@ _PLACEHOLDER = re.compile(r"(\$\{\w+\}|\{(?:query|k)\})")
 
 def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
     if "\0" in str(path):
-        raise ValueError(f"{str(path)!r:.60} is not allowed: no path has a NUL in it.")
+        raise ValueError(f"{str(path)!r:.60} is not allowed: a path cannot contain NUL.")
     try:
         return Path((info.context or {}).get("folder", "")) / path.expanduser()
     except RuntimeError as error:  # ~user, where there is no such user
@@ -216,9 +216,9 @@ class RetrievalMetrics(Part):
         description="Whether grades count as they are (true), or every relevant document counts the same (false).",
     )
     statistical_analysis: StatisticalAnalysis = Field(
-        default_factory=StatisticalAnalysis, description="How sure the numbers are."
+        default_factory=StatisticalAnalysis, description="Intervals and tests."
     )
-    performance: Performance = Field(default_factory=Performance, description="How retrievers are asked.")
+    performance: Performance = Field(default_factory=Performance, description="How retrievers are called.")
 
 
 class Data(Part):
@@ -339,7 +339,7 @@ class Gates(Part):
     )
     clusters: str | None = Field(
         default=None,
-        description="A field of the queries; those with the same value belong together, and rules with a confidence go by cluster: a name.",
+        description="A field of the queries; those with the same value belong together, and rules with a confidence are tested by cluster: a name.",
     )
     common: bool = Field(
         default=False,
@@ -458,7 +458,7 @@ class Config(Part):
     seed: From0 = _comparing("rng")
     policy: Annotated[InstanceOf[Policy], BeforeValidator(_policy)] = Field(
         default_factory=Policy,
-        description=f"What happens where the data leave it open: names with values. The names are {', '.join(questions())}.",
+        description=f"What to do with ties, missing queries and the like: names with values. The names are {', '.join(questions())}.",
     )
     match: Matched | None = Field(
         default=None,

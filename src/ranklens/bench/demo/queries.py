@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_name("queries.txt")
 TYPES = {
-    "task": "what somebody wants to do",
+    "task": "what the user wants to do",
     "concept": "a thing or an idea, described",
     "problem": "something goes wrong",
     "name": "a name from another tool or language, or half remembered",

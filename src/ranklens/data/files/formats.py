@@ -384,5 +384,5 @@ def _beir_qrels(folder: Path) -> Path:
     if len(splits) == 1:
         return splits[0]
     raise InputError(
-        f"{folder}: several files could hold the judgments ({[s.name for s in splits]}); pass the file itself."
+        f"{folder}: several files could be the judgments ({[s.name for s in splits]}); pass the file itself."
     )

@@ -43,7 +43,7 @@ def json_document(source: Source) -> Any:
     except ValueError as error:
         raise InputError(f"{source.name} cannot be read as JSON: {error}.", path=source.name) from None
     if isinstance(document, Mapping) and not document:
-        raise InputError(f"{source.name}: there is nothing in it.", path=source.name)
+        raise InputError(f"{source.name}: the file is empty.", path=source.name)
     return document
 
 

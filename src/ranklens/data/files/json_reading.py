@@ -61,7 +61,7 @@ def loads_ids(text: str) -> Any:
             json.dumps(document, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             half = error.object[error.start].encode("ascii", "backslashreplace").decode()
-            raise ValueError(f"{half} is half a surrogate pair, no letter") from None
+            raise ValueError(f"{half} is half a surrogate pair, not a character") from None
     return document
 
 

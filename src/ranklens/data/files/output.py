@@ -69,7 +69,7 @@ def check_output(path: Path | None, inputs: Iterable[str | Path | None] = ()) ->
 
 def _check_output(path: Path, inputs: Iterable[str | Path | None]) -> None:
     if "\0" in str(path):
-        raise ValueError("it holds a NUL")
+        raise ValueError("it contains a NUL")
     if is_stream(path):
         return
     if address := _ADDRESS.match(str(path)):  # a Path has dropped one slash

@@ -90,11 +90,13 @@ def parts_kind(path: str | os.PathLike[str], *, named: bool = False) -> str | No
     below = "**/" if any(file.parent != Path(path) for file in files) else ""
     pattern = f"{path}/{below}*.{kinds[0]}" if os.path.isdir(path) else str(path)
     if len(kinds) > 1:
-        raise InputError(f"{path} holds {words.several(kinds)} files; pass a pattern, such as '{pattern}'.")
+        raise InputError(
+            f"{path} contains {words.several(kinds)} files; pass a pattern, such as '{pattern}'."
+        )
     if not named and not _are_parts(files):
         shown = words.several([str(file.relative_to(_common_folder(files))) for file in files[:3]])
         raise InputError(
-            f"{path} holds files of different names ({shown}): pass each as a run, or NAME='{pattern}' if they are parts of one."
+            f"{path} contains files of different names ({shown}): pass each as a run, or NAME='{pattern}' if they are parts of one."
             f" In Python, polars.{_SCANS[kinds[0]]} reads them as one.",
             path=str(path),
         )
@@ -150,7 +152,7 @@ def warn_of_parts(paths: Sequence[str]) -> None:
     if len(files) > 1 and all(file.is_file() and _kind(file) for file in files) and _are_parts(files):
         shown = words.several([file.name for file in files])
         warn(
-            f"{shown} are called as the parts of one run, but each is taken as a run of its own. If they are parts, put the pattern in "
+            f"{shown} are named like parts of one run, but each is read as a separate run. If they are parts, put the pattern in "
             f"quotes, or pass their folder ({_common_folder(files)}); if not, name them: NAME=PATH."
         )
 

@@ -108,7 +108,7 @@ def _folder_format(place: Path, what: str) -> str:
         matches = glob(str(place), recursive=True)
         if what == "run" and len(matches) > 1:
             raise InputError(
-                f"{place} matches {len(matches)} files, each a run of its own; compare them with ranklens.compare(qrels, {str(place)!r}), or "
+                f"{place} matches {len(matches)} files, each a separate run; compare them with ranklens.compare(qrels, {str(place)!r}), or "
                 "pass one of them."
             )
         what_is = "matches no Parquet, CSV, TSV or JSONL files" if matches else "does not exist"
@@ -185,7 +185,7 @@ def refuse_judgments(source: Source) -> None:
             f"{source.name} looks like judgments (four fields: {', '.join(trec.TREC_QRELS)}); pass the run second."
         )
     if len(fields) == 1 and _is_number(fields[0]):
-        raise InputError(f"{source.name} holds bare scores, which belong to svmlight judgments.")
+        raise InputError(f"{source.name} contains bare scores, which belong to svmlight judgments.")
 
 
 def _is_number(field: str) -> bool:

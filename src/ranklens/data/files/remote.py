@@ -97,7 +97,7 @@ def scan(address: str, kind: str) -> pl.LazyFrame:
         if not is_remote(address):
             raise InputError(f"{address} cannot be read as {kind}: {reason}", path=address) from None
         raise InputError(
-            f"{address} cannot be read: {reason}. If it is there, check the credentials, or fetch the file first."
+            f"{address} cannot be read: {reason}. If it exists, check the credentials, or fetch the file first."
         ) from None
     return rows
 
@@ -113,7 +113,7 @@ def _scan_csv(address: str, **options: Any) -> pl.LazyFrame:
         if len(broken):
             shown = brief(str(rows.row(broken[0])), 120)
             raise InputError(
-                f"{address}: a quoted field goes on over the end of the line: {shown}. Is a closing quote missing? "
+                f"{address}: a quoted field continues past the end of the line: {shown}. Is a closing quote missing? "
                 "If the text does have several lines, write JSONL or Parquet."
             )
         return rows

@@ -79,7 +79,7 @@ def _refuse_repeated(source: Source, rows: pl.DataFrame) -> None:
     if len(again):
         query, doc = again.select("query", "doc").row(0)
         raise InputError(
-            f"{source.name}: query {query} has document {doc} twice; a sampled pool holds each document once.",
+            f"{source.name}: query {query} has document {doc} twice; a sampled pool contains each document once.",
             path=source.name,
             query=query,
             document=doc,

@@ -195,7 +195,7 @@ class Source:
             size += len(piece)
             if self.packing and size > limits.UNPACKED:
                 raise InputError(
-                    f"{self.name}: the archive holds more than {limits.UNPACKED >> 20:,} MB; unpack it first."
+                    f"{self.name}: the archive contains more than {limits.UNPACKED >> 20:,} MB; unpack it first."
                 )
         return b"".join(pieces)
 
@@ -279,7 +279,7 @@ def _whole_lines(name: str, stream: BinaryIO) -> Iterator[bytes]:
         size += len(piece)
         if size > most:
             raise InputError(
-                f"{name} holds more than {most >> 20:,} MB, the most that is copied to {folder} ({limits.PIPED >> 30} GB, or half of what "
+                f"{name} contains more than {most >> 20:,} MB, the most that is copied to {folder} ({limits.PIPED >> 30} GB, or half of what "
                 "is free). Write it to a file and pass that, or set TMPDIR to a folder with more room.",
                 path=name,
             )
@@ -343,7 +343,7 @@ def plausible(path: Path) -> int:
 def implausible(name: str) -> InputError:
     """What holds far more than its size is refused, before it fills the memory."""
     return InputError(
-        f"{name}: it holds more than {limits.RATIO} times its size, which text does not; unpack it first."
+        f"{name}: it contains more than {limits.RATIO} times its size, which text does not; unpack it first."
     )
 
 

@@ -29,7 +29,7 @@ def read_scores(run: PathLike, judged: pl.DataFrame, judgments: str) -> pl.DataF
     scores = trec.read_fields(source, ("score",), {"score": True})
     if len(scores) != len(judged):
         raise InputError(
-            f"{source.name} holds {len(scores):,} scores, but {judgments} {len(judged):,} documents; give one score per line."
+            f"{source.name} contains {len(scores):,} scores, but {judgments} {len(judged):,} documents; give one score per line."
         )
     return judged.select("query", "doc").with_columns(scores["score"])
 
@@ -42,7 +42,7 @@ def with_scores(scores: object, judged: pl.DataFrame, judgments: str) -> pl.Data
     numbers = np.asarray(given, dtype=np.float64).reshape(-1)
     if len(numbers) != len(judged):
         raise InputError(
-            f"There are {len(numbers):,} scores, but {judgments} holds {len(judged):,} documents; give one score for each, in the order of its lines."
+            f"There are {len(numbers):,} scores, but {judgments} contains {len(judged):,} documents; give one score for each, in the order of its lines."
         )
     return judged.select("query", "doc", pl.Series("score", numbers))
 

@@ -36,7 +36,7 @@ def system_folders(path: object) -> dict[str, Path]:
     loose = [file.name for file in part_files(path) if file.parent == Path(path)] if folders else []
     if loose:
         raise InputError(
-            f"{path} holds {loose[0]} beside its system= folders, and it belongs to none of them; move it, or pass the folders one by one.",
+            f"{path} contains {loose[0]} next to its system= folders, and it belongs to none of them; move it, or pass the folders one by one.",
             path=str(path),
         )
     systems = {system_of(folder): folder for folder in folders}
@@ -62,7 +62,7 @@ def refuse_nested(path: str | os.PathLike[str]) -> None:
     if len(systems) > 1:
         shown = words.several([repr(system) for system in sorted(systems)])
         raise InputError(
-            f"{path} holds files of several systems ({shown}); pass the folder right above their system= folders, or each system as "
+            f"{path} contains files of several systems ({shown}); pass the folder right above their system= folders, or each system as "
             "NAME=PATH.",
             path=str(path),
         )
@@ -99,7 +99,7 @@ def names_in(column: pl.Series) -> pl.Series:
 
     if column.dtype.is_nested() or column.dtype == pl.Object:
         raise InputError(
-            f"the column {column.name!r} holds {column.dtype}, not the name of a system; rename it."
+            f"the column {column.name!r} contains {column.dtype}, not the name of a system; rename it."
         )
     return column.cast(pl.String)
 
@@ -166,7 +166,7 @@ def several(name: str, systems: Iterable[str], hint: str = "") -> InputError:
     if hint:
         return InputError(f"{name} holds several systems ({shown}), {hint}")
     return InputError(
-        f"{name} holds several systems ({shown}); score them one by one, or compare them",
+        f"{name} contains several systems ({shown}); score them one by one, or compare them",
         InPython(
             " with compare(qrels, {name: rows of that system, …})", f": ranklens compare qrels.txt {name}"
         ),

@@ -182,7 +182,7 @@ def _parse_delimited(
         if longer and len(over):  # an id that goes on over the end of its line has swallowed what follows
             raise WrongLine(
                 longer.line,
-                f"the {name} {brief(over[0], 80)!r} goes on over the end of the line. {_UNCLOSED}",
+                f"the {name} {brief(over[0], 80)!r} continues past the end of the line. {_UNCLOSED}",
             )
     return table
 
@@ -252,14 +252,14 @@ def _check_longer(dialect: _Dialect, names: Sequence[str], lines: Sequence[str],
         whole = False
     if not whole:
         raise WrongLine(
-            line, f"a quoted field goes on over the end of the line and is not closed. {_UNCLOSED}"
+            line, f"a quoted field continues past the end of the line and is not closed. {_UNCLOSED}"
         )
     for number, following in enumerate(lines[1:], line + 1):
         fields: list[str] = next(dialect.rows([following]), [])
         if len(fields) >= len(names):  # more, if its text has separators of its own
             raise WrongLine(
                 line,
-                f"a quoted field goes on over the end of the line, and line {number} looks like a row. {_UNCLOSED}",
+                f"a quoted field continues past the end of the line, and line {number} looks like a row. {_UNCLOSED}",
             )
 
 

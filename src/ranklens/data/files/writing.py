@@ -141,7 +141,7 @@ def _read(source: PathLike, kind: str | None) -> tuple[Any, str]:
         many = len(trec.first_fields(opened))
         if many == samples.FIELDS and kind == "qrels":
             raise InputError(
-                f"{opened.name} holds judgments of a sampled pool (five fields), which no other format has; it can be evaluated as it is."
+                f"{opened.name} contains judgments of a sampled pool (five fields), which no other format has; it can be evaluated as it is."
             )
         what = kind or ("qrels" if many == 4 else "run")
         names = _QRELS if what == "qrels" else _RUN
@@ -189,7 +189,7 @@ def _alike(stream: TableStream) -> TableStream:
         real = types - {pl.Null()}
         if len(real) > 1 and any(kind.is_nested() for kind in real):
             raise InputError(
-                f"the column {name!r} holds lists or objects in some rows and something else in others."
+                f"the column {name!r} contains lists or objects in some rows and something else in others."
             )
         numeric = real and all(kind.is_numeric() for kind in real)
         schema[name] = next(iter(real)) if len(real) == 1 else pl.Float64 if numeric else pl.String
@@ -285,8 +285,8 @@ def _refuse_kinds(table: pl.DataFrame, wrong: Callable[[Any], bool]) -> None:
         return
     name, kind = odd
     if kind.is_nested() and not _is_no_text(kind):
-        raise InputError(f"The column {brief(name)!r} holds lists or objects; write .jsonl or .parquet.")
-    raise InputError(f"The column {brief(name)!r} holds {kind}, which is no text; write .parquet.")
+        raise InputError(f"The column {brief(name)!r} contains lists or objects; write .jsonl or .parquet.")
+    raise InputError(f"The column {brief(name)!r} contains {kind}, which is not text; write .parquet.")
 
 
 def _is_no_text(kind: Any) -> bool:
@@ -342,5 +342,5 @@ def _refuse(table: pl.DataFrame, pattern: str, what: str) -> None:
             if len(wrong):
                 held = "nothing, which a table of text" if wrong[0] == "" else what
                 raise InputError(
-                    f"The {name} {wrong[0][:80]!r} holds {held} cannot hold; choose another format."
+                    f"The {name} {wrong[0][:80]!r} contains {held} cannot hold; choose another format."
                 )

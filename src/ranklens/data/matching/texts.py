@@ -158,7 +158,7 @@ class ByText(Passages):
     def matches(self, query: str, ids: Sequence[str], gold: Mapping[str, float]) -> list[Sequence[str]]:
         for text in gold:
             if not tokens(text):
-                raise InputError(f"ByText: the expected text {text!r} of query {query!r} holds no word.")
+                raise InputError(f"ByText: the expected text {text!r} of query {query!r} contains no word.")
         items: list[tuple[str, str]] = []
         for rank, doc in enumerate(ids, 1):
             name, _, text = doc.rpartition(_BETWEEN)

@@ -74,7 +74,7 @@ def hits_inside(response: object) -> list[object] | None:
     if problem and not hits and not others:
         raise ResponseError(f"The engine answered with an error instead of hits: {problem}")
     if problem and hits:
-        warn(f"A response is incomplete, and its hits are used as they are: {problem}")
+        warn(f"An incomplete response was used as it is: {problem}")
     return hits
 
 
@@ -134,7 +134,7 @@ def _in_columns(response: object) -> list[Any] | None:
 def _only(lists: Sequence[Any], what: str = "queries") -> Any:
     if len(lists) > 1:
         raise ResponseError(
-            f"The response holds the results of {len(lists):,} {what}; pass those of one at a time."
+            f"The response contains the results of {len(lists):,} {what}; pass those of one at a time."
         )
     return lists[0] if lists else []
 

@@ -332,7 +332,7 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
 
     if kind.is_float():
         raise InputError(
-            f"{what}: the {role} column {name!r} holds floating-point numbers; make it text or integers."
+            f"{what}: the {role} column {name!r} contains floating-point numbers; make it text or integers."
         )
     if not (kind.is_integer() or kind in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
         is_list = role == "doc" and isinstance(kind, (pl.List, pl.Array))
@@ -342,7 +342,7 @@ def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:
             if is_list
             else "make it text or integers"
         )
-        raise InputError(f"{what}: the {role} column {name!r} holds {kind}; {hint}.")
+        raise InputError(f"{what}: the {role} column {name!r} contains {kind}; {hint}.")
 
 
 def _column(given: Sequence[str], columns: Columns, role: str, known: tuple[str, ...]) -> str | None:
@@ -371,7 +371,7 @@ def _numbers(frame: pl.DataFrame, name: str, what: str, *, complete: bool) -> pl
     if not (
         column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
     ):
-        raise InputError(f"{what}: the column {name!r} holds {column.dtype}, not numbers.")
+        raise InputError(f"{what}: the column {name!r} contains {column.dtype}, not numbers.")
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     numbers = column.cast(pl.Float64, strict=False)

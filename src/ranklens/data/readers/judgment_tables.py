@@ -29,7 +29,7 @@ def properties_of(documents: object) -> Any:
     doc = frames.doc_column(table)
     if doc is None:
         raise InputError(
-            f"documents: no column holds their ids; name it doc. The columns are {', '.join(table.columns)}."
+            f"documents: no column contains their ids; name it doc. The columns are {', '.join(table.columns)}."
         )
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, row in zip(frames.ids(table, doc, "documents"), table.drop(doc).to_dicts(), strict=True):

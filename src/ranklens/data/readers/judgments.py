@@ -173,7 +173,7 @@ class Judgments(Mapping[Id, Mapping[Id, float]]):
         for pair in chain.from_iterable(groups.values()):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise InputError(
-                    f"preferences: query {query!r} holds {pair!r:.60}, not a pair of a better and a worse document.",
+                    f"preferences: query {query!r} contains {pair!r:.60}, not a pair of a better and a worse document.",
                     query=str(query),
                 )
         return {name: pairs for name, pairs in groups.items() if pairs}

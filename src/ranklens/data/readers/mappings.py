@@ -184,13 +184,13 @@ def _best_of_each(pairs: list[tuple[Id, Number]]) -> Converted:
 def _items(what: str, query: Id, value: object, shapes: str) -> list[Id]:
     if isinstance(value, (str, bytes, Real)) or not isinstance(value, Iterable):
         shown = f"{type(value).__name__} {value!r:.60}"
-        raise InputError(f"{what}: query {query!r} holds the {shown}; give {shapes}.", query=query)
+        raise InputError(f"{what}: query {query!r} contains the {shown}; give {shapes}.", query=query)
     items: list[Id] = as_list(value)
     for item in items:
         if is_nothing(item) or (isinstance(item, (tuple, list, dict, set)) and not _is_pair(item)):
             hint = " For lists of dicts with ids use ranklens.from_records." if isinstance(item, dict) else ""
             raise InputError(
-                f"{what}: query {query!r} holds {item!r:.60} where a document id, or a pair of id and number, "
+                f"{what}: query {query!r} contains {item!r:.60} where a document id, or a pair of id and number, "
                 f"should be.{hint}",
                 query=query,
             )

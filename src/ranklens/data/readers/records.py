@@ -155,7 +155,7 @@ def ranked(value: object, where: str, places: Names) -> tuple[Sequence[str], Seq
     """The ids of a list of documents, best first, and their scores if they have any."""
     own, score = places.own.get("doc", [None])[0], places.own.get("score", [None])[0]
     place = places.id_from if places.id_from is not None else own
-    reading = Reading(sys.maxsize - 1, place, score, f"{where} holds", in_file=True, option=places.option)
+    reading = Reading(sys.maxsize - 1, place, score, f"{where} contains", in_file=True, option=places.option)
     with errors_in(where):
         answer = reading.read(value)
     return answer.ids, answer.scores

@@ -224,7 +224,7 @@ class Reading:
         how = InPython(f'id_from="{example}", or id_from=lambda item: …')
         if self.option == "columns":
             how = InPython(f'columns={{"doc": "{example}"}}', f"--map doc={example}")
-        return ["Say where the id is: ", how, f".{there}"]
+        return ["Pass the place of the id: ", how, f".{there}"]
 
     def _as_id(self, found: object, item: object) -> str | None:
         if found is None or isinstance(found, str):
@@ -256,7 +256,7 @@ def _by_rank(items: list[object]) -> list[object]:
     wrong = next((i for i, rank in enumerate(ranks) if rank is None or math.isnan(rank)), None)
     if wrong is not None:
         raise ReadingError(
-            f"Some results have a rank, but that of result {wrong + 1} is no number: {_shown(items[wrong])}."
+            f"Some results have a rank, but that of result {wrong + 1} is not a number: {_shown(items[wrong])}."
         )
     order = sorted(range(len(items)), key=lambda place: ranks[place] or 0.0)
     return [items[place] for place in order]

@@ -43,7 +43,7 @@ class Traces(dict[str, Log]):
         """The only run; an :class:`InputError` names them if there are several."""
         if len(self) != 1:
             raise InputError(
-                f"The traces hold {len(self)} runs; choose one by name: {', '.join(map(repr, self))}."
+                f"The traces contain {len(self)} runs; choose one by name: {', '.join(map(repr, self))}."
             )
         return next(iter(self.values()))
 

@@ -40,9 +40,9 @@ PREFERENCES: Mapping[str, str] = {
     "prefs_pair_ret": "prefs_pair over retrieved documents.",
     "prefs_avgjg_ret": "prefs_avgjg over preferences between retrieved documents.",
     "prefs_avgjg_Rnonrel_ret": "prefs_avgjg_Rnonrel over retrieved documents.",
-    "prefs_simp_imp": "prefs_simp over preferences of which at least one document was retrieved.",
-    "prefs_pair_imp": "prefs_pair over pairs of which at least one document was retrieved.",
-    "prefs_avgjg_imp": "prefs_avgjg over preferences of which at least one document was retrieved.",
+    "prefs_simp_imp": "prefs_simp over preferences with at least one retrieved document.",
+    "prefs_pair_imp": "prefs_pair over pairs with at least one retrieved document.",
+    "prefs_avgjg_imp": "prefs_avgjg over preferences with at least one retrieved document.",
 }
 NICKNAMES: Mapping[str, Sequence[str]] = {
     "all_prefs": ["runid", "num_q", *PREFERENCES],
@@ -234,7 +234,7 @@ def _scores(judgments: list[Judgment], ranking: Mapping[str, float]) -> dict[str
         values[f"prefs_avgjg{suffix}"] = sum(_ratio(*share(c)) for c in counts) / len(groups)
     for suffix in ("", "_ret"):
         mean = sum(group.with_equal_irrelevant(suffix) for group in groups) / len(groups)
-        values[f"prefs_avgjg_Rnonrel{suffix}"] = mean if mean > 0 else 0.0  # also if it is NaN
+        values[f"prefs_avgjg_Rnonrel{suffix}"] = mean if mean > 0 else 0.0  # even if it is NaN
     return values
 
 

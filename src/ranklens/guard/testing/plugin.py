@@ -29,7 +29,7 @@ _CARRIED = "ranklens_retrieval"  # the attribute of a report, which travels from
 _OPTIONS: dict[str, dict[str, Any]] = {
     "baseline": {
         "metavar": "FILE|history:REF",
-        "help": f"What drops are measured from: a frozen file (by default {BASELINE}), or an entry of the history.",
+        "help": f"Baseline for drops: a frozen file (by default {BASELINE}), or an entry of the history (history:REF).",
     },
     "update": {
         "action": "store_true",

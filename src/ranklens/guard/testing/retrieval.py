@@ -185,7 +185,7 @@ def unchecked(rules: Iterable[Rule], checked: Collection[str]) -> str:
         return ""
     return (
         f"The test passed without checking {several(left)}, which its marker asks for. Call retrieval.check(results) without "
-        "rules of its own, or take the rule out of the marker."
+        "rules, or remove the rule from the marker."
     )
 
 

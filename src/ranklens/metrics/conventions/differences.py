@@ -37,7 +37,7 @@ def in_sentences(name: str) -> list[str]:
     """The same in sentences, with tools that do the same together.
 
     >>> in_sentences("ERR")[0]
-    'gdeval (`ERR(max_grade=4)`): The highest grade is 4, whatever the judgments hold.'
+    'gdeval (`ERR(max_grade=4)`): The highest grade is 4, whatever the judgments contain.'
     """
     tools: dict[tuple[str, str], dict[str, None]] = {}
     for one in differences(name):

@@ -117,7 +117,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             Policy(ties="ascending", empty="skip"),
             {**_PLAIN, "map": "AP(norm=min)@{k}", "accuracy": "Success@{k}"},
             {
-                "": "Queries without relevant documents are left out; ties go by ascending document id.", "map": _AP_MIN,
+                "": "Queries without relevant documents are left out; ties are broken by ascending document id.", "map": _AP_MIN,
                 "accuracy": "Accuracy is Success: whether any relevant document is in the top k.",
             },
         ),
@@ -207,7 +207,7 @@ CONVENTIONS: Mapping[str, Convention] = {
             "gdeval",
             Policy(),
             {"ndcg": "nDCG(gain=exp)@{k}", "err": "ERR(max_grade=4)@{k}"},
-            {"ndcg": _EXP, "err": "The highest grade is 4, whatever the judgments hold."},
+            {"ndcg": _EXP, "err": "The highest grade is 4, whatever the judgments contain."},
             {"ndcg": 20, "err": 20},
         ),
         Convention(
@@ -219,7 +219,7 @@ CONVENTIONS: Mapping[str, Convention] = {
                 "strec": "StRecall@{k}",
             },
             {
-                "": f"{_INTERSECTION} Ties go by ascending document id.",
+                "": f"{_INTERSECTION} Ties are broken by ascending document id.",
                 "err-ia": "At k = 1 the value is not divided by the number of subtopics.",
                 "alpha-dcg": "At k = 1 the value is not divided by the number of subtopics.",
             },

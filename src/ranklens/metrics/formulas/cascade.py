@@ -1,4 +1,4 @@
-"""A user who walks down the ranking and stops somewhere."""
+"""A user who reads down the ranking and stops somewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ranklens.metrics.formulas.ratio import ratio
 if TYPE_CHECKING:
     from ranklens.metrics.cuts import View
 
-TITLE = "A user who walks down the ranking"
+TITLE = "A user who reads down the ranking"
 WHEN = "For a user who reads from the top and stops when satisfied, or tired."
 
 MaxGrade: TypeAlias = Annotated[float | None, Above(0)]

@@ -32,7 +32,7 @@ def all_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
 
 @measure("AnyRecall", "recall_any", "any_recall")
 @formula(r"\frac{|\{E : E \cap S_{1:k} \ne \emptyset\}|}{|\{E\}|}")
-@working("evidence sets of which a document was found / evidence sets")
+@working("evidence sets with a document found / evidence sets")
 def any_recall(sets: Evidential, *, k: Cutoff = None) -> FloatArray:
     """The share of the evidence sets that have any of their documents in the top k (AutoRAG's recall).
 

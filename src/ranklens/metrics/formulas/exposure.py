@@ -61,8 +61,7 @@ def diversity_from(distance: Callable[[Any, Any], float], name: str | None = Non
         )
 
     diversity.__doc__ = (
-        distance.__doc__
-        or "The mean distance of the pairs of documents in the top k, by a function of one's own."
+        distance.__doc__ or "The mean distance of the pairs of documents in the top k, by your own function."
     )
     measure(called, low=-np.inf, high=np.inf)(diversity)
     return parse(called)
@@ -139,7 +138,7 @@ def attention_weighted_rank_fairness(
     """1 minus the distance of the groups' shares of attention from their target (TREC Fair Ranking 2022).
 
     A document's property ``group`` is the name of its group, or its shares in several: ``{"a": 0.5, "b": 0.5}``. Attention falls with
-    1 / log2(rank), the first two ranks alike. The target is the same for all groups that any document belongs to, shown or not. The distance is the Jensen-Shannon
+    1 / log2(rank), the first two ranks equally. The target is the same for all groups that any document belongs to, shown or not. The distance is the Jensen-Shannon
     divergence (not its square root), with the natural logarithm as in the track.
 
     ``target=relevant`` takes the mean over relevant documents, retrieved or not.
@@ -197,7 +196,7 @@ def _exposures(described: Described, k: int | None, target: Target) -> tuple[Flo
     names = {name: i for i, name in enumerate(every)}
     member = details.once("membership", lambda: _membership(described.values("group"), names))
     attention = 1 / np.log2(np.maximum(listing.rank, 2))
-    # Documents without a group keep their rank, but nobody gets their attention.
+    # Documents without a group keep their rank, but no group gets their attention.
     exposure = np.stack(
         [listing.sum(attention * member[listing.doc, g]) for g in range(member.shape[1])], axis=1
     )

@@ -52,7 +52,7 @@ def measure_from(
             values[i] = _value(function, called, judged.queries[i], grades, best, params)
         return values
 
-    by_query.__doc__ = function.__doc__ or "A measure of one's own, from a function of one query."
+    by_query.__doc__ = function.__doc__ or "Your own measure, from a function of one query."
     by_query.__module__, by_query.__qualname__ = function.__module__, function.__qualname__
     cutoff = inspect.Parameter("k", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Cutoff)
     declare(by_query, [cutoff, *own])

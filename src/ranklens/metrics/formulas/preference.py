@@ -17,7 +17,7 @@ from ranklens.metrics.formulas.tied import Groups, groups_for_last, last_rank
 from ranklens.metrics.formulas.tied import ranking_loss as tied_loss
 
 TITLE = "Preferences"
-WHEN = "For judgments with holes, for pairs of documents of which one is better, and for scores that should order pairs."
+WHEN = "For judgments with holes, for pairs in which one document is better, and for scores that should order pairs."
 
 ANY = float(np.nextafter(0, 1))  # the lowest grade that counts
 

@@ -42,7 +42,7 @@ def novelty(
 ) -> FloatArray:
     """How unknown the recommended items are; the mean over the top k.
 
-    It is -log2 of the share of users who used the item (``miuf``, RecTools). An item that nobody used counts as if one had.
+    It is -log2 of the share of users who used the item (``miuf``, RecTools). An item without users counts as if it had one.
 
     ``kind=surprisal`` divides that by log2 of the number of users (RePlay). ``kind=self-information`` is -log2 of the item's share of
     all interactions (recommenders), ``kind=unseen`` the share of items that the user has not used (RePlay's Novelty), ``kind=unpopularity``
@@ -143,10 +143,10 @@ def serendipity(
     """How much of what was wanted could not be had by recommending what is popular (RecTools).
 
     The mean over the top k of max(p - pu, 0) for each wanted item: p falls evenly with the rank, pu with the rank of the item by
-    popularity, which items that were used equally often share; pu is 0 for an item that nobody used. Both are 1 for the first of all items.
+    popularity, which items that were used equally often share; pu is 0 for an item without users. Both are 1 for the first of all items.
 
     ``kind=history`` is how unlike the user's history the wanted items are (recommenders): 1 minus the mean cosine with the items of the
-    history, where items are alike if the same users have used them; averaged over all recommended items, 0 for those not wanted.
+    history, where items are similar if the same users have used them; averaged over all recommended items, 0 for those not wanted.
     """
     if kind == "history":
         return _unlike_history(recommended, k)

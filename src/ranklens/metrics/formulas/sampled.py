@@ -14,7 +14,7 @@ from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Judgments of a sample"
 WHEN = (
-    "For pools with judgments of a random sample only: values estimate what the whole pool would give. "
+    "For pools with judgments of a random sample only: values estimate those of the whole pool. "
     "See [judgments that know more](richer-judgments.md#judgments-of-a-sample)."
 )
 
@@ -28,7 +28,7 @@ _STRATA = r"\hat R = \sum_d r_d N_{s(d)} / n_{s(d)}, \quad N_s, n_s \text{ poole
     "yilmaz2008",
 )
 @working(
-    "sum of the estimated precision at each relevant document · what it stands for / relevant, as estimated"
+    "sum of the estimated precision at each relevant document · documents it represents / relevant, as estimated"
 )
 def extended_inferred_average_precision(pool: Stratified, *, rel: Rel = 1) -> FloatArray:
     """AP estimated from a pool in strata, each with its own rate of sampling (Yilmaz, Kanoulas and Aslam 2008).

@@ -213,7 +213,7 @@ def _measured(
         return _expected(judged, asked, partial(model, **own), attention)
 
     _, cost, *shared, _ = inspect.signature(values).parameters.values()
-    values.__doc__ = documentation(model) or "A user model of one's own."
+    values.__doc__ = documentation(model) or "Your own user model."
     declare(values, [*own, *([cost] if has_cost else []), *shared])
     return values
 

@@ -1,6 +1,6 @@
 """The lowest and highest AP that complete judgments could give, of a whole ranking.
 
-Of all ways to choose so many unjudged documents, the first ones are the best, the last ones the worst. From one number to the next, a
+Of all ways to choose n unjudged documents, the first ones are the best, the last ones the worst. From one number to the next, a
 document is added: it brings its own precision, and raises that of every relevant document below it. So all numbers take one pass.
 """
 

@@ -1,7 +1,7 @@
 """The lowest and highest nDCG that complete judgments could give: a relevant document helps the ranking and its ideal.
 
 Write the gain of a document as a sum of steps, one for each level of gain that it reaches. Then both DCG and ideal DCG are sums over
-the levels: of what the documents that reach it contribute by their ranks, and of the first so many discounts. Best is to give the
+the levels: of what the documents that reach it contribute by their ranks, and of the first n discounts. Best is to give the
 higher gains to the first unjudged documents. The highest ratio is found by Dinkelbach's method: maximise DCG - t ideal DCG,
 which can be done level by level, and take the ratio as the next t. The ratio is quasi-concave in the gains, so it is lowest
 where every gain is 0 or the largest, and that for the last documents.
@@ -43,7 +43,7 @@ def ndcg_ends(
     worth_of_rank = 1 / discounts(Hits(ranks * 0, ranks, np.ones(len(ranks)), 1), discount, log_base)
     if k is not None:
         worth_of_rank[k:] = 0.0
-    first = np.concatenate([[0.0], np.cumsum(worth_of_rank)])  # DCG of so many documents of gain 1 at the top
+    first = np.concatenate([[0.0], np.cumsum(worth_of_rank)])  # DCG of n documents of gain 1 at the top
     levels = np.unique(worth(Hits(ranks[:1], ranks[:1], part.levels, 1), gain, gains).grade)
     hits, ideal = worth(part.hits, gain, gains), worth(part.judged.ideal, gain, gains)
     low, high = np.zeros(len(part.judged)), np.zeros(len(part.judged))
@@ -67,7 +67,7 @@ def ndcg_ends(
 
 
 class _Query:
-    """One query: discounts ``first`` so many summed, the ``steps`` between gains, how many judged documents reach each
+    """One query: discounts ``first``, summed over n, the ``steps`` between gains, how many judged documents reach each
     (``known``), the DCG of the ``judged`` documents, and the discounts of the ``unjudged`` ones, best first.
     """
 
@@ -77,17 +77,17 @@ class _Query:
         self.first, self.steps, self.known, self.judged, self.unjudged = first, steps, known, judged, unjudged
 
     def ideal(self, reached: IntArray) -> FloatArray:
-        """The ideal DCG if so many unjudged documents reach each level: the last axis."""
+        """The ideal DCG if n unjudged documents reach each level: the last axis."""
         return np.asarray((self.steps * self.first[self.known + reached]).sum(axis=-1))
 
     def lowest(self) -> float:
-        """The last so many unjudged documents have the largest gain."""
+        """The last n unjudged documents have the largest gain."""
         added = np.concatenate([[0.0], np.cumsum(self.unjudged[::-1])])
         best = self.ideal(np.arange(len(added))[:, None])
         return float(ratio_of(self.judged + self.steps.sum() * added, best).min())
 
     def highest(self) -> float:
-        """For each level, the first so many unjudged documents reach it."""
+        """For each level, the first n unjudged documents reach it."""
         useful = self.unjudged[self.unjudged > 0]
         added = np.concatenate([[0.0], np.cumsum(useful)])
         ideal_of = self.first[self.known[:, None] + np.arange(len(added))]  # levels × how many reach it

@@ -47,7 +47,7 @@ class Range:
 def ends(measure: Measure, judged: Judged) -> Ends:
     """For each query the lowest and highest value over all grades that its unjudged retrieved documents could have.
 
-    Grades are those that somebody gave. Documents that were not retrieved stay as they are.
+    Grades are those in the judgments. Documents that were not retrieved stay as they are.
     """
     _refuse(measure, judged)
     parts = [_part_ends(measure, part) for part in completions(judged)]
@@ -102,7 +102,7 @@ def _extreme_grades(measure: Measure, part: Completion) -> tuple[float, float]:
 
 
 def _by_rank_ends(measure: Measure, part: Completion, k: int | None) -> Ends:
-    """The first so many unjudged documents relevant, for every number; and the last so many, beyond the cutoff all of them."""
+    """The first n unjudged documents relevant, for every n; and the last n, beyond the cutoff all of them."""
     place, count = part.place(k)
     beyond = part.unjudged & (place == 0)
     left = count[part.hits.query] - place  # unjudged documents after this one, in the top k

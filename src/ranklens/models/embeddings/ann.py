@@ -185,7 +185,7 @@ def _refuse_distances(approximate: mappings.ByQuery, exact: mappings.ByQuery) ->
             break
     if opposite >= _TELLING and opposite > _MANIFOLD * same:
         raise InputError(
-            "The approximate and the exact run have the same documents in opposite orders, so one of them seems to hold distances. "
+            "The approximate and the exact run have the same documents in opposite orders, so one of them seems to contain distances. "
             "Higher scores must mean better documents: pass {document: -distance}, or lists of documents, best first."
         )
 

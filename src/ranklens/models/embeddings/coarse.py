@@ -80,7 +80,7 @@ class CoarseSieve:
             self._stage[rows] = np.maximum(self._stage[rows], stage)
 
     def _try(self, look: CoarseScores, block: Opened, rows: IntArray) -> BoolArray:
-        """Queries on a few documents: which of them have so many near that a look at the rest is not worth it."""
+        """Queries on a few documents: which of them have too many near for a look at the rest."""
         scores = look.readable(look.product(block, rows, _SAMPLE))
         _, row, low, high = self._intervals(look, block, rows)
         near = ((scores[row] >= low[:, None]) & (scores[row] <= high[:, None])).sum(axis=1)

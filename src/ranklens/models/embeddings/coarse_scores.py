@@ -244,7 +244,7 @@ def _chosen(queries: Tensor, rows: IntArray) -> Tensor:
 
 
 def fast_kinds(numbers: int) -> list[type[HalfScores | ByteScores]]:
-    """What this processor multiplies faster than float32, fastest first, for vectors of so many numbers."""
+    """What this processor multiplies faster than float32, fastest first, for vectors of this size."""
     kinds: list[type[HalfScores | ByteScores]] = []
     if numbers <= _MOST_NUMBERS and ByteScores.are_fast():
         kinds.append(ByteScores)

@@ -328,7 +328,7 @@ class DeviceCounter:
             self._compare(chunk, scores, here, np.searchsorted(rows, self.wanted.query[here]), bounds)
 
     def product(self, chunk: Chunk, *, double: bool) -> Product:
-        """The product by torch; in float64 also where the vectors are, or float32 might overflow."""
+        """The product by torch; in float64 even if the vectors are in float64, or float32 might overflow."""
         torch, documents = self.torch, chunk.documents
         large = max(chunk.find_reach(), self.longest_query) > _LARGE
         double = documents.dtype == torch.float64 or large or double

@@ -19,7 +19,7 @@ _MORE = 64  # candidates beyond those asked for, among which ties can be found
 def best_on_device(
     counter: DeviceCounter, chunks: Callable[[], Chunks], k: int, refuse: Refuse
 ) -> tuple[list[Best], IntArray]:
-    """Documents and scores of each query, best first; and the queries with so many ties that not all candidates could be kept."""
+    """Documents and scores of each query, best first; and the queries with too many ties to keep all candidates."""
     torch = counter.torch
     query, doc, cut_off = _candidates(counter, chunks(), k, refuse)
     score = _exact(counter, chunks(), query, doc)

@@ -295,7 +295,7 @@ def as_bits(corpus: DenseCorpus, like: str) -> InBlocks | PackedBits:
         bits = unpacked(block, "documents")
         if kind(block) != like:
             raise InputError(
-                f"queries holds {like}, documents {kind(block)}: bits are packed differently in these (precision='ubinary' and 'binary'). "
+                f"queries contains {like}, documents {kind(block)}: bits are packed differently in these (precision='ubinary' and 'binary'). "
                 "Encode both with the same precision."
             )
         return bits

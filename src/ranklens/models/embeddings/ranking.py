@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _COARSE_BLOCK = 4_096  # documents that are compared at once in coarse scores: each core holds one block
 _NOT_FINITE = (
-    "The vector of {} {!r} holds NaN, infinity or numbers too large to be squared. "
+    "The vector of {} {!r} contains NaN, infinity or numbers too large to be squared. "
     "A model that gives such vectors cannot be ranked: find out why, or leave the row out."
 )
 

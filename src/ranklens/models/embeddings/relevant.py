@@ -83,10 +83,10 @@ def _counts(relevant: object, rows: Rows) -> dict[str, int] | None:
         raise InputError(f"relevant has no number for query {lacking!r}; pass one for every query.")
     lowest = min(counts.values(), default=0)
     if lowest < 0:
-        raise InputError(f"relevant holds {lowest}; the number of relevant documents is at least 0.")
+        raise InputError(f"relevant contains {lowest}; the number of relevant documents is at least 0.")
     if not set(np.unique(rows.label[rows.label > 0]).tolist()) <= {1.0}:
         raise InputError(
-            f"relevant holds numbers of documents, but labels have grades up to {rows.label.max():g}, so the grades of the others are "
+            f"relevant contains numbers of documents, but labels have grades up to {rows.label.max():g}, so the grades of the others are "
             "unknown: pass judgments as relevant={query: {document: grade}}."
         )
     return counts
@@ -103,7 +103,7 @@ def _difference(rows: Rows, query: IntArray, grade: FloatArray) -> Rows:
     for at in np.flatnonzero((labelled > judged) & (kinds[1] > 0))[:1].tolist():
         raise InputError(
             f"Query {rows.queries[int(kinds[0, at])]!r} has {words.counted(int(labelled[at]), 'document')} with label {kinds[1, at]:g}, but "
-            f"relevant has {judged[at]:,} for it. relevant must hold all that is relevant, the scored documents included."
+            f"relevant has {judged[at]:,} for it. relevant must include all that is relevant, also the scored documents."
         )
     more = np.maximum(judged - labelled, 0)
     return replace(

@@ -1,6 +1,6 @@
 """The formula of :mod:`ranklens.models.embeddings.similarity` in torch, bit for bit, so that a device decides ties as the processor does.
 
-Sums, products and quotients are rounded as IEEE 754 says, on a processor as on a GPU; only the order of a sum is left to whoever adds. So
+Sums, products and quotients are rounded as IEEE 754 says, on a processor as on a GPU; only the order of a sum is left open. So
 numbers are added here in the order in which NumPy adds them.
 """
 

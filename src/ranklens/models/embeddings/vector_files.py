@@ -45,7 +45,7 @@ def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
         files = sorted((one for one in place.iterdir() if one.suffix in _SUFFIXES), key=_by_numbers)
     if not files:
         raise InputError(
-            f"{place} holds no {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file.", path=str(place)
+            f"{place} contains no {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]} file.", path=str(place)
         )
     if not place.exists():
         raise InputError(f"{place} does not exist.", path=str(place))
@@ -60,7 +60,7 @@ def pieces(path: str | Path, vectors: str | None = None) -> list[Piece]:
     for piece in opened[1:]:
         if piece.size != opened[0].size:
             raise InputError(
-                f"{piece.path.name} holds vectors of {piece.size} numbers, {opened[0].path.name} of {opened[0].size}; "
+                f"{piece.path.name} contains vectors of {piece.size} numbers, {opened[0].path.name} of {opened[0].size}; "
                 "all must be the same.",
                 path=str(piece.path),
             )

@@ -1,6 +1,6 @@
 """Vectors as users hand them in: arrays and tensors of any library, packed bits, sparse rows and tokens, each read once.
 
-No library is imported for that: nobody has a tensor who has not imported torch.
+No library is imported for that: a tensor exists only if torch was imported.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def as_array(value: object, name: str) -> NumberArray:
         return array.astype(np.float32)
     if array.dtype.kind not in "iuf":
         raise InputError(
-            f"{name} holds {array.dtype}, not numbers; pass an array of floats or whole numbers."
+            f"{name} contains {array.dtype}, not numbers; pass an array of floats or whole numbers."
         )
     return array
 
@@ -204,7 +204,7 @@ def unpacked(vectors: NumberArray | Tensor, name: str) -> NumberArray:
     """
     if kind(vectors) not in ("uint8", "int8"):
         raise InputError(
-            f"{name} holds {vectors.dtype}, but similarity='hamming' compares packed bits, eight in a byte (uint8 or int8): "
+            f"{name} contains {vectors.dtype}, but similarity='hamming' compares packed bits, eight in a byte (uint8 or int8): "
             "pass np.packbits(vectors > 0, axis=1)."
         )
     # The bytes of precision="binary" are smaller by 128, which flips the same bit in all of them.
@@ -215,7 +215,7 @@ def refuse_bytes(vectors: NumberArray | Tensor, name: str) -> None:
     """Of vectors that are compared as numbers, those of uint8 are probably packed bits, whose bytes mean nothing as numbers."""
     if kind(vectors) == "uint8":
         raise InputError(
-            f"{name} holds uint8, which is how bits are packed (precision='ubinary'). Compare packed bits with similarity='hamming'; "
+            f"{name} contains uint8, which is how bits are packed (precision='ubinary'). Compare packed bits with similarity='hamming'; "
             "convert numbers with .astype(np.int16), or .to(torch.int16)."
         )
 

@@ -215,7 +215,7 @@ def catboost_metric(
 ) -> _CatBoost:
     """A metric for ``eval_metric=`` of CatBoost, which does not hand groups on, so they are given here.
 
-    ``groups`` is the query of each document of a pool, or a list of these, one for each pool; pools are told apart by their size.
+    ``groups`` is the query of each document of a pool, or a list of these, one for each pool; pools are identified by their size.
 
     >>> metric = catboost_metric("RR", ["a", "a", "b", "b"])
     >>> metric.evaluate([[0.1, 0.9, 0.2, 0.8]], [1, 0, 0, 2], None)
@@ -276,4 +276,4 @@ def _column(features: npt.ArrayLike | Table, name: object) -> list[object]:
             return as_list(np.asarray(features)[:, name], "query")
     except (KeyError, IndexError):
         pass
-    raise InputError(f"query={name!r} is not a column of the features; name the one that holds the query.")
+    raise InputError(f"query={name!r} is not a column of the features; name the one that contains the query.")

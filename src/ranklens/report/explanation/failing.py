@@ -1,4 +1,4 @@
-"""The queries that a run fails: what was asked, what was expected, what came instead, and why that fails."""
+"""The queries that a run fails: what was asked, what was expected, what was retrieved instead, and why that fails."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Failing(Shown, Sequence[FailingQuery]):
             for one in self.rows
         ]
         question = ["question"] if has_texts else []
-        header = ["query", *question, "expected", "came instead", "why", self.measure.shown]
+        header = ["query", *question, "expected", "retrieved instead", "why", self.measure.shown]
         is_inverse = self.measure.definition.better == "lower"
         worst, side = ("highest", "above") if is_inverse else ("lowest", "below")
         best, queries = f"{_best(self.measure):g}", counted(self.queries, "query")

@@ -154,7 +154,7 @@ def remarks(data: OneQuery) -> list[str]:
         sentences.append(f"{tied} documents share their score with another; {order}.")
     if data.held:
         sentences.append(
-            "A document that holds several passages counts once for precision, and with all of them for recall, AP and nDCG."
+            "A document that contains several passages counts once for precision, and with all of them for recall, AP and nDCG."
         )
     if policy.depth is not None and data.retrieved > policy.depth:
         sentences.append(f"Only the first {policy.depth} of {data.retrieved} documents count.")

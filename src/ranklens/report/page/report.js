@@ -12,7 +12,7 @@ const state = { m: firstMeasure, a: 0, b: null };
 function firstChoice() {
   const order = ranked(measures[firstMeasure]).map((r) => systems.indexOf(r.system));
   state.a = Math.max(systems.indexOf(report.baseline ?? systems[0]), 0);
-  if (report.crowd && report.baseline === null) state.a = order[1]; // the first of many is nobody in particular
+  if (report.crowd && report.baseline === null) state.a = order[1]; // the first of many is not special
   state.b = order.find((s) => s !== state.a) ?? null;
 }
 
@@ -57,7 +57,7 @@ function prepareChoice() {
   document.body.classList.toggle("single", state.b === null);
 }
 
-// --- Where one is: #query=…&measure=…&a=…&b=… can be sent to somebody else.
+// --- Where one is: #query=…&measure=…&a=…&b=… can be shared.
 
 function here() {
   const found = new URLSearchParams();

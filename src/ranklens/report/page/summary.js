@@ -305,7 +305,7 @@ function drawPairs(state) {
       text: `${measure}: the row’s system against the column’s, with adjusted p-values. Colour and ★ mark significant differences. Click a cell to show its pair as B (row) and A (column) on the whole page.`,
     }),
   ];
-  // The one pair of two systems is told above; here it is seen from both sides.
+  // The one pair of two systems is described above; here it is seen from both sides.
   const folded = section.querySelector("details");
   const isOpen = folded !== null && folded.open;
   renew(

@@ -28,7 +28,7 @@ const SINGLE = {
 const failure = (s, i) => report.errors[systems[s]]?.[model.ids[i]];
 const hasFailed = (s, i) => failure(s, i) !== undefined;
 
-// Only what can be found: where nothing failed, nobody need look for it.
+// Only what can be found: where nothing failed, the filter is hidden.
 function outcomesFor(state) {
   const known = Object.entries(state.b === null ? SINGLE : OUTCOMES);
   const anyFailed = Object.values(report.errors).some((found) => Object.keys(found).length);

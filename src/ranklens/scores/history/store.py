@@ -146,7 +146,7 @@ class History:
         """
         entries = self.entries()
         if not entries:
-            raise InputError(f"{self.path} holds no entry yet. Add one with --save.")
+            raise InputError(f"{self.path} contains no entry yet. Add one with --save.")
         is_commit = len(ref) >= COMMIT_LETTERS
         meant = [
             entry

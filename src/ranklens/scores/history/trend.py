@@ -161,7 +161,7 @@ def trend(
         what = "yet. Add one with --save."
         if system is not None and systems:
             what = f"of {system!r}: {nearest(system, systems)}"
-        raise InputError(f"{history.path} holds no entry {what}")
+        raise InputError(f"{history.path} contains no entry {what}")
     wanted = _measure(entries, measure)
     chosen = [entry for entry in entries if str(wanted) in entry.measures]
     watches = {entry.system: Watch(wanted, alpha) for entry in chosen}
