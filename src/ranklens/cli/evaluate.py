@@ -17,7 +17,7 @@ from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
 from ranklens.data.files.collection import paths_of
 from ranklens.data.files.hashes import Inputs
-from ranklens.data.qrels import with_intents
+from ranklens.data.qrels import read_qrels, with_intents
 from ranklens.errors import InputError, warn
 from ranklens.options import Description
 from ranklens.policy import Policy
@@ -42,6 +42,8 @@ Examples:
   ranklens evaluate beir/ run.parquet -m beir --format latex -o table.tex
 
   ranklens evaluate qrels.tsv run.jsonl -m rag -m nDCG@10 --ties average -q --format csv
+
+  ranklens evaluate people.txt run.txt --machine model.txt
 
   ranklens evaluate golden.jsonl log.jsonl -m hit@5 --failing 20 --format markdown
 
@@ -84,6 +86,7 @@ def evaluate(
         float | None,
         Description("For unanswerable questions, treat an answer as empty if all its scores are below this."),
     ] = None,
+    machine: options.Machine = None,
     save: options.Save = False,
     engine: Annotated[
         Engine,
@@ -99,12 +102,12 @@ def evaluate(
     from ranklens.scores.evaluation import Each
     from ranklens.scores.evaluation import evaluate as score
 
-    out.check_output(output, [qrels, *paths_of(runs), queries, intents])
+    out.check_output(output, [qrels, *paths_of(runs), queries, intents, machine])
     written = output_formats.format_of(format, output, Format)
     _refuse_what_is_not_shown(per_query, failing, failing_measure, written)
-    _refuse_for_engine(engine, master, failing, intents)
+    _refuse_for_engine(engine, master, failing, intents, machine)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
-    each, read = Each(), Inputs.of([qrels, intents])
+    each, read = Each(), Inputs.of([qrels, intents, machine])
     with _said(each):
         if engine is Engine.spark:
             from ranklens.spark.files import open_on_spark
@@ -121,6 +124,7 @@ def evaluate(
             "policy": policy,
             "match": reading.matching,
             "abstain_below": abstain_below,
+            "machine": None if machine is None else kept(read_qrels(machine, reading.names, what="machine")),
             **(
                 {"columns": reading.columns} if engine is Engine.spark else {}
             ),  # files are read under these names
@@ -171,7 +175,9 @@ def _refuse_what_is_not_shown(
         raise InputError(f"--failing and --per-query are two tables; {format.value} holds one of them.")
 
 
-def _refuse_for_engine(engine: Engine, master: str | None, failing: int | None, intents: str | None) -> None:
+def _refuse_for_engine(
+    engine: Engine, master: str | None, failing: int | None, intents: str | None, machine: str | None
+) -> None:
     if engine is Engine.local and master is not None:
         raise InputError("--master is Spark's; add --engine spark.")
     if engine is Engine.spark and failing is not None:
@@ -182,6 +188,8 @@ def _refuse_for_engine(engine: Engine, master: str | None, failing: int | None, 
         raise InputError(
             "--intents is not known to Spark, which takes all subtopics alike; leave out --engine spark."
         )
+    if engine is Engine.spark and machine is not None:
+        raise InputError("--machine is not available on a cluster; leave out --engine spark.")
 
 
 def _score_each(

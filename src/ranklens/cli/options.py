@@ -67,6 +67,14 @@ QrelsFormat, RunFormat, Map, Match = (
         strict=True,
     )
 )
+Machine = Annotated[
+    str | None,
+    Description(
+        "Judgments by a model, of the judged queries and of more: means and intervals then use both (PPI++).",
+        flags=("--machine",),
+        metavar="FILE",
+    ),
+]
 Junit = Annotated[
     Path | None,
     Description(

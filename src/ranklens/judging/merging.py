@@ -67,9 +67,12 @@ def _ties(parts: Sequence[TieGroups | None], offsets: Sequence[int]) -> TieGroup
 
 def added(parts: Sequence[Applied]) -> Applied:
     """What happened to all parts together."""
-    counts = [field.name for field in fields(Applied) if field.name not in ("joined", "mismatch")]
+    counts = [field.name for field in fields(Applied) if field.name not in ("joined", "mismatch", "sources")]
     sums = {name: sum(getattr(part, name) for part in parts) for name in counts}
     joined: Literal["id", "text"] = "text" if any(part.joined == "text" for part in parts) else "id"
     return Applied(
-        **sums, joined=joined, mismatch=next((part.mismatch for part in parts if part.mismatch), "")
+        **sums,
+        joined=joined,
+        mismatch=next((part.mismatch for part in parts if part.mismatch), ""),
+        sources=next((part.sources for part in parts if part.sources), ""),
     )

@@ -32,6 +32,7 @@ _BY_QUERY = (
     "preferences",
     "strata",
     "probabilities",
+    "sources",
 )
 _PARTS = (*_BY_QUERY, "documents")
 
@@ -49,7 +50,8 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
     grade 1 in an evidence set.
 
     If only a sample of a pool was judged, ``strata`` is ``{query: {document: stratum}}`` for all pooled documents, judged or not, or
-    ``probabilities`` is ``{query: {document: probability}}``: how likely the document was to be drawn.
+    ``probabilities`` is ``{query: {document: probability}}``: how likely the document was to be drawn. ``sources`` is
+    ``{query: {document: who judged it}}``, such as a person or a model; tables of scores state the share of each.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
     >>> judgments["q"]
@@ -69,6 +71,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         preferences: Mapping[Any, Any] | None = None,
         strata: Strata | None = None,
         probabilities: Probabilities | None = None,
+        sources: Mapping[Any, Mapping[Any, str]] | None = None,
     ) -> None:
         from ranklens.data.readers import mappings
 
@@ -78,6 +81,7 @@ class Judgments(Mapping[Any, Mapping[Any, float]]):
         if strata is not None or probabilities is not None:
             self._grades = _sampled(given, strata, probabilities)
         self.strata, self.probabilities = strata, probabilities
+        self.sources = sources
         if isinstance(subtopics, Mapping):
             plain = _holds_dicts(subtopics)
             subtopics = dict(subtopics) if plain else {q: _topics(q, by) for q, by in subtopics.items()}
