@@ -41,6 +41,7 @@ from equal_systems import (
     show_recommendations,
     show_systems,
 )
+from few_labels import show_few_labels
 from goals import record
 from plans import show_plans
 from trends import show_trends
@@ -277,6 +278,7 @@ PARTS = {
     "recommendations": show_recommendations,
     "trends": show_trends,
     "plans": show_plans,
+    "labels": show_few_labels,
     "rates": of_every_kind(rates, KINDS),
     "gate": of_every_kind(gate, ("nDCG-like", "RR-like")),
 }

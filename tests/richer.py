@@ -30,6 +30,8 @@ RICH = {
     "infNDCG@3": "strata",
     "infNDCG(rounding=down)@3": "strata",
     "statAP": "probabilities",
+    "HT(nDCG@3)": "probabilities",
+    "HT(R@3)": "probabilities",
     "ILD@3": "documents",
     "Hole@3": "rankings",
     "uRBP@3": "documents",

@@ -242,7 +242,7 @@ def test_what_differs_in_case_alone_is_not_mixed_up():
 def headings():
     """The headings of the measures' page as a reader copies them, with a number for what stands behind the @."""
     page = (Path(__file__).parents[1] / "docs" / "measures.md").read_text(encoding="utf-8")
-    page = page.replace("IA(of=…)", "IA(of=AP)")
+    page = page.replace("IA(of=…)", "IA(of=AP)").replace("HT(of=…)", "HT(of=P)")
     copied = [line.removeprefix("### ").strip("`") for line in page.splitlines() if line.startswith("### `")]
     numbers = {"@k": "@10", "@recall": "@0.5", "@x": "@0.5"}
     return [re.sub(r"@\w+$", lambda at: numbers[at[0]], one) for one in copied if not one.startswith(".")]

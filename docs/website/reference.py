@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 NAMES = {
     "Evaluate": "evaluate Scores Policy measure Measure measures preset measure_from cumulated_gain_from from_records from_traces from_dataset remap trajectories hits judge judgments read_scores Judged Hits "
     "Judgments answers user_model convention Convention judge_sessions Sessions sampled_metric evaluate_rankings diversity_from",
-    "Compare": "compare compare_scores Comparison plan Plan Interval rbo",
+    "Compare": "compare compare_scores Comparison plan Plan Interval rbo tau",
     "Fuse": "fit_fusion fuse fusion_potential rerank sweep tune",
+    "Judging": "agreement Agreement merge_judgments fill trust Trust probes plan_labels LabelPlan reusability Reusability nuggets support",
     "Models": "evaluate_embeddings evaluate_scores ann_recall read_mteb from_ir_datasets",
     "Explain": "explain Explanation",
     "One query": "precision_at_k recall_at_k f1_at_k precision_recall_f1 hit_rate_at_k success_at_k reciprocal_rank "

@@ -14,6 +14,13 @@ TYPE_CHECKING = False  # that of typing takes a while to import
 if TYPE_CHECKING:
     from typing import Any
 
+    from ranklens.assessment.agreement import Agreement, agreement
+    from ranklens.assessment.budget import LabelPlan, plan_labels
+    from ranklens.assessment.merging import fill, merge_judgments
+    from ranklens.assessment.nuggets import nuggets
+    from ranklens.assessment.reusability import Reusability, reusability
+    from ranklens.assessment.support import support
+    from ranklens.assessment.trust import Trust, probes, trust
     from ranklens.comparison.compare import compare, compare_scores
     from ranklens.comparison.comparison import Comparison
     from ranklens.comparison.planning import Plan, plan
@@ -90,7 +97,7 @@ if TYPE_CHECKING:
     from ranklens.scores.evaluation import evaluate, evaluate_rankings
     from ranklens.scores.history.store import History
     from ranklens.scores.reading import read_scores
-    from ranklens.stats import Interval, rbo
+    from ranklens.stats import Interval, rbo, tau
 
 __version__ = "0.1.0"
 
@@ -125,6 +132,13 @@ _HOME = {
     "judging.judged": "Judged",
     "judging.prepared": "judgments",
     "data.evidence.remap": "remap",
+    "assessment.agreement": "Agreement agreement",
+    "assessment.budget": "LabelPlan plan_labels",
+    "assessment.merging": "fill merge_judgments",
+    "assessment.nuggets": "nuggets",
+    "assessment.reusability": "Reusability reusability",
+    "assessment.support": "support",
+    "assessment.trust": "Trust probes trust",
     "data.matching.answers": "answers",
     "recipes.pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
@@ -139,7 +153,7 @@ _HOME = {
     "recipes.trajectories": "trajectories",
     "recipes.single": "average_precision_at_k dcg_at_k f1_at_k hit_rate_at_k mean_reciprocal_rank ndcg_at_k precision_at_k "
     "precision_recall_f1 recall_at_k reciprocal_rank success_at_k",
-    "stats": "Interval rbo",
+    "stats": "Interval rbo tau",
     "data.traces.datasets": "from_dataset",
     "data.traces.runs": "from_traces",
 }
@@ -147,6 +161,7 @@ _WHERE = {name: (module, name) for module, names in _HOME.items() for name in na
 _WHERE["measure"] = ("metrics", "parse")  # looks a measure up; the decorator is ranklens.registry.measure
 
 __all__ = [
+    "Agreement",
     "AveragePrecisionAtK",
     "Benchmark",
     "Comparison",
@@ -161,6 +176,7 @@ __all__ = [
     "Interval",
     "Judged",
     "Judgments",
+    "LabelPlan",
     "MeanReciprocalRank",
     "Measure",
     "MeasureError",
@@ -175,8 +191,11 @@ __all__ = [
     "RankLensError",
     "RankLensWarning",
     "RecallAtK",
+    "Reusability",
     "Scores",
     "Sessions",
+    "Trust",
+    "agreement",
     "ann_recall",
     "answers",
     "average_precision_at_k",
@@ -192,6 +211,7 @@ __all__ = [
     "evaluate_scores",
     "explain",
     "f1_at_k",
+    "fill",
     "fit_fusion",
     "from_dataset",
     "from_ir_datasets",
@@ -211,11 +231,15 @@ __all__ = [
     "measure",
     "measure_from",
     "measures",
+    "merge_judgments",
     "ndcg_at_k",
+    "nuggets",
     "plan",
+    "plan_labels",
     "precision_at_k",
     "precision_recall_f1",
     "preset",
+    "probes",
     "rbo",
     "read_mteb",
     "read_scores",
@@ -224,11 +248,15 @@ __all__ = [
     "remap",
     "rerank",
     "reranking_improvement",
+    "reusability",
     "routing_accuracy",
     "sampled_metric",
     "success_at_k",
+    "support",
     "sweep",
+    "tau",
     "trajectories",
+    "trust",
     "tune",
     "user_model",
 ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ranklens.fusion.systems import fused_run
     from ranklens.metrics import Measure
     from ranklens.report.charts import ComparisonPlots
+    from ranklens.report.charts.confusion import confusion_chart
     from ranklens.report.charts.power import power_chart
     from ranklens.report.charts.style import Chart
     from ranklens.report.charts.surface import surface_chart
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _HOME = {  # names for annotations alone are not here
     "ComparisonPlots": "report.charts",
     "compare_large": "spark.comparing",
+    "confusion_chart": "report.charts.confusion",
     "evaluate_on_spark": "spark.evaluation:evaluate",
     "failing": "report.explanation.failing",
     "fused_run": "fusion.systems",
@@ -50,6 +52,7 @@ __all__ = [
     "Measure",
     "Scores",
     "compare_large",
+    "confusion_chart",
     "evaluate_on_spark",
     "failing",
     "fused_run",

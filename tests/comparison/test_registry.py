@@ -18,7 +18,14 @@ from ranklens.stats.corrections import CORRECTIONS_BY_NAME, DEFAULT_CORRECTION
 from ranklens.stats.effects import METHODS
 from ranklens.stats.paired import TestResult
 from ranklens.stats.pairwise import pairwise_p
-from ranklens.stats.significance import ALL_TESTS, DEFAULT_TEST, MAX_T, SIGNIFICANCE_TESTS, SignificanceTest
+from ranklens.stats.significance import (
+    ALL_TESTS,
+    DEFAULT_TEST,
+    MAX_T,
+    POWERED,
+    SIGNIFICANCE_TESTS,
+    SignificanceTest,
+)
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -34,7 +41,7 @@ def test_every_test_has_words_and_one_function(name):
     test = SIGNIFICANCE_TESTS[name]
     functions = [test.of_differences, test.of_draws, test.of_samples, test.of_all_pairs]
     assert test.words
-    assert sum(function is not None for function in functions) == (name != MAX_T)
+    assert sum(function is not None for function in functions) == (name not in (MAX_T, POWERED))
     assert bool(test.most_resamples) == (test.nanoseconds is not None)
     assert SIGNIFICANCE_TESTS[test.instead].nanoseconds is None
 

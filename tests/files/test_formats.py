@@ -435,3 +435,28 @@ def test_a_panic_where_tables_are_read_is_an_input_error():
     frame = pl.LazyFrame({"query": ["q"], "doc": ["d"]}).map_batches(lambda _: panic())
     with pytest.raises(rl.InputError, match="The LazyFrame cannot be read"):
         to_polars(frame)
+
+
+LABELS = "q1 Q0 d1 2 0.91 judge\nq1 Q0 d2 0 0.55 judge\nq1 Q0 d3 0 1 judge\nq2 Q0 d4 1 0.2 judge\n"
+
+
+def test_judgments_by_a_model_have_six_fields(tmp_path):
+    """Those of TREC RAG 2025: grades repeat within a query, which ranks do not."""
+    (tmp_path / "labels.txt").write_text(LABELS)
+    found = rl.judge(tmp_path / "labels.txt", {"q1": ["d2", "d1"], "q2": ["d4"]})
+    assert found.hits.grade.tolist() == [0, 2, 1]
+    assert len(found.ideal) == 4
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "q1 Q0 d1 1 0.9 run\nq1 Q0 d2 2 0.5 run\n",  # ranks
+        "q1 Q0 d1 1 0.9 run\nq1 Q0 d2 1 0.5 run\n",  # one rank throughout
+        "q1 Q0 d1 1 9.5 run\nq1 Q0 d2 1 8.5 run\nq1 Q0 d3 2 8 run\n",  # scores above 1
+    ],
+)
+def test_a_run_is_not_taken_for_judgments_by_a_model(lines, tmp_path):
+    (tmp_path / "run.txt").write_text(lines)
+    with pytest.raises(rl.InputError, match="looks like a run"):
+        rl.judge(tmp_path / "run.txt", {"q1": ["d1"]})

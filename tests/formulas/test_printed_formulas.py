@@ -629,7 +629,16 @@ def stat_ap(q):
     return over(add(q.n, lambda i: weight(i) / i * (1 + add(i - 1, weight))), relevant)
 
 
-SAMPLES = {"xinfAP": xinf_ap, "infNDCG": inf_ndcg, "statAP": stat_ap}
+def horvitz_thompson(q, of):
+    def added(f):
+        return add(q.n, lambda i: f(i) / q.chance[q.ranking[i - 1]] if q.ranking[i - 1] in q.chance else 0)
+
+    if of == "DCG":
+        return added(lambda i: max(q.g(i), 0) / log2(i + 1))
+    return over(added(q.r), sum(1 / q.chance[d] for d, g in q.grades.items() if g >= 1))
+
+
+SAMPLES = {"xinfAP": xinf_ap, "infNDCG": inf_ndcg, "statAP": stat_ap, "HT": horvitz_thompson}
 
 
 class Recommended(Ranked):
@@ -729,6 +738,7 @@ MORE = {
     "D_sharp_Q": ["D_sharp_Q(gamma=0.2)@4"],
     "RBU": ["RBU(p=0.6, effort=0.2)@4"],
     "IA": ["IA(of=nDCG)", "IA(of=RR)"],
+    "HT": ["HT(of=DCG)", "HT(of=R)"],
     "INST": ["INST(T=2)"],
     "BPM": ["BPM(T=0.5)@4"],
     "UMeasure": ["UMeasure(L=7)"],
@@ -750,7 +760,7 @@ def specs(table):
     found = []
     for name in table:
         known = registry.definitions()[name]
-        needed = name in ("IPrec", "IA")
+        needed = name in ("IPrec", "IA", "HT")
         plain = [] if needed else [name]
         cut = [f"{name}@2", f"{name}@6"] if known.at == "k" else []
         found += plain + cut + MORE.get(name, [])

@@ -1,5 +1,6 @@
 """Judgments of sampled pools: against NIST's programs, over all possible samples, and every way in."""
 
+import re
 from itertools import combinations, product
 from pathlib import Path
 
@@ -74,6 +75,48 @@ def test_stat_ap_is_right_on_average_over_all_samples():
     assert total / relevant == pytest.approx(rl.evaluate({"q": POOL}, RANKING, "AP").mean["AP"])
 
 
+SUMS = ["DCG", "DCG(gain=exp)@3", "P@3", "RBP", "CG@2", "SetP"]
+
+
+def test_sums_of_samples_are_right_on_average():
+    """Horvitz and Thompson, over all samples with their probabilities."""
+    chance = dict(zip(POOL, [0.2, 0.9, 0.5, 0.7, 0.4, 0.3], strict=True))
+    means = np.zeros(len(SUMS))
+    for drawn in product([False, True], repeat=len(POOL)):
+        sample = [doc for doc, here in zip(POOL, drawn, strict=True) if here]
+        probability = np.prod([chance[doc] if doc in sample else 1 - chance[doc] for doc in POOL])
+        judged = rl.Judgments(
+            {"q": {doc: POOL[doc] for doc in sample}},
+            probabilities={"q": {doc: chance[doc] for doc in sample}},
+        )
+        found = rl.evaluate(judged, RANKING, [f"HT({name})" for name in SUMS]).mean
+        means += probability * np.array([*found.values()])
+    assert means.tolist() == pytest.approx([*rl.evaluate({"q": POOL}, RANKING, SUMS).mean.values()])
+
+
+def test_the_ideal_ranking_of_a_sample_has_parts_of_documents():
+    """One document of grade 2 that represents 2.5, and one of grade 1 that represents 2: ranks 1 and 2, half of 3; half of 3, 4 and half of 5."""
+    judged = rl.Judgments({"q": {"a": 2, "b": 1}}, probabilities={"q": {"a": 0.4, "b": 0.5}})
+    best = 2 + 2 / np.log2(3) + (1 + 0.5) / 2 + 1 / np.log2(5) + 0.5 / np.log2(6)
+    found = rl.evaluate(judged, {"q": ["a", "x", "b"]}, ["HT(nDCG)", "HT(R)", "HT(nDCG@1)"]).mean
+    assert found["HT(nDCG)"] == pytest.approx((2.5 * 2 + 2 * 1 / 2) / best)
+    assert found["HT(R)"] == 1
+    assert found["HT(nDCG@1)"] == pytest.approx(2.5)
+
+
+def test_a_pool_that_is_judged_in_full_gives_the_usual_sums():
+    judged = rl.Judgments({"q": POOL}, probabilities={"q": dict.fromkeys(POOL, 1.0)})
+    names = [*SUMS, "nDCG@4", "R@4", "nCG@3", "SetR"]
+    found = rl.evaluate(judged, RANKING, [f"HT({name})" for name in names]).mean
+    assert [*found.values()] == pytest.approx([*rl.evaluate({"q": POOL}, RANKING, names).mean.values()])
+
+
+def test_what_is_no_sum_is_refused():
+    judged = rl.Judgments({"q": POOL}, probabilities={"q": dict.fromkeys(POOL, 1.0)})
+    with pytest.raises(rl.MeasureError, match=r"HT\(RR\) is not available: RR is no sum over documents"):
+        rl.evaluate(judged, RANKING, "HT(RR)")
+
+
 def test_the_gain_of_inf_ndcg_is_right_on_average_over_all_samples():
     """Two of the three documents of each stratum are drawn; the ideal ranking of each sample is worked out here."""
     strata = [["a", "b", "c"], ["d", "e", "f"]]
@@ -117,11 +160,12 @@ def test_prepared_judgments_some_queries_and_a_depth():
 
 
 @pytest.mark.parametrize(
-    ("measure", "needs"), [("xinfAP", "strata"), ("infNDCG", "strata"), ("statAP", "sample")]
+    ("measure", "needs"),
+    [("xinfAP", "strata"), ("infNDCG", "strata"), ("statAP", "sample"), ("HT(P@3)", "sample")],
 )
 def test_plain_judgments_are_refused_in_one_sentence(measure, needs):
     with pytest.raises(
-        rl.MeasureError, match=f"{measure} needs .*{needs}.*pass Judgments.*or a file of the lines"
+        rl.MeasureError, match=f"{re.escape(measure)} needs .*{needs}.*pass Judgments.*or a file of the lines"
     ):
         rl.evaluate({"q": {"a": 1}}, {"q": ["a"]}, measure)
 

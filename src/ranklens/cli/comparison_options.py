@@ -51,6 +51,7 @@ _SETTINGS: dict[str, tuple[Any, Any]] = {
     ),
     "skip_bad": (options.SkipBad, False),
     "intents": (options.Intents, None),
+    "machine": (options.Machine, None),
     "qrels_format": (options.QrelsFormat, None),
     "run_format": (options.RunFormat, None),
     "places": (options.Map, None),
@@ -91,6 +92,7 @@ def compare_files(
     by_team: str | None = None,
     skip_bad: bool = False,
     intents: str | None = None,
+    machine: str | None = None,
     **settings: Any,
 ) -> Comparison:
     """Compare runs given as PATH or NAME=PATH."""
@@ -100,7 +102,7 @@ def compare_files(
     Thread(target=import_module, args=("scipy.special",), daemon=True).start()
     bad: dict[str, RankLensError] = {}
     reading = MatchOptions(qrels_format, run_format, list(places or ()), match)
-    read = Inputs.of([*inputs(qrels, (), by, intents), *inputs(qrels, (), cluster)])
+    read = Inputs.of([*inputs(qrels, (), by, intents, machine), *inputs(qrels, (), cluster)])
     data = reading.open(qrels, runs, bad if skip_bad else None)
     judgments = data.qrels if intents is None else with_intents(data.qrels, intents)
     for name, error in bad.items():
@@ -118,6 +120,7 @@ def compare_files(
             rng=seed,
             match=reading.matching,
             teams=by_team,
+            machine=machine,
             skip_bad=skip_bad,
             progress=progress,
             **settings,

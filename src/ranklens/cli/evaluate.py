@@ -16,7 +16,7 @@ from ranklens.cli.texts import query_texts
 from ranklens.data.files import output as out
 from ranklens.data.files.collection import paths_of
 from ranklens.data.files.hashes import Inputs
-from ranklens.data.qrels import with_intents
+from ranklens.data.qrels import read_qrels, with_intents
 from ranklens.errors import InputError, warn
 from ranklens.options import Description
 from ranklens.policy import Policy
@@ -42,6 +42,8 @@ Examples:
   ranklens evaluate qrels.tsv run.jsonl -m rag -m nDCG@10 --ties average -q --format csv
 
   ranklens evaluate golden.jsonl log.jsonl -m hit@5 --failing 20 --format markdown
+
+  ranklens evaluate people.txt run.txt --machine model.txt
 
   ranklens evaluate qrels.parquet s3a://bucket/run.parquet --engine spark --master spark://host:7077
 """
@@ -75,6 +77,7 @@ def evaluate(
     spreadsheet: options.Spreadsheet = False,
     skip_bad: options.SkipBad = False,
     intents: options.Intents = None,
+    machine: options.Machine = None,
     reading: MatchOptions = MatchOptions(),
     abstain_below: Annotated[
         float | None,
@@ -95,16 +98,17 @@ def evaluate(
     from ranklens.scores.evaluation import Each, evaluate_each
     from ranklens.scores.evaluation import evaluate as score
 
-    out.check_output(output, [qrels, *paths_of(runs), queries, intents])
+    out.check_output(output, [qrels, *paths_of(runs), queries, intents, machine])
     written = output_formats.format_of(format, output, Format)
-    _refuse_what_does_not_fit(per_query, failing, failing_measure, written, engine, master, intents)
+    _refuse_what_does_not_fit(per_query, failing, failing_measure, written, engine, master, intents, machine)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
-    each, read = Each(), Inputs.of([qrels, intents])
+    each, read = Each(), Inputs.of([qrels, intents, machine])
     how: dict[str, Any] = {
         "measures": measures,
         "policy": policy,
         "match": reading.matching,
         "abstain_below": abstain_below,
+        "machine": None if machine is None else kept(read_qrels(machine, reading.names, what="machine")),
     }
     try:
         if engine is Engine.spark:
@@ -166,6 +170,7 @@ def _refuse_what_does_not_fit(
     engine: Engine,
     master: str | None,
     intents: str | None,
+    machine: str | None,
 ) -> None:
     if measure is not None and failing is None:
         raise InputError("--failing-measure chooses the measure of --failing N; pass both.")
@@ -182,6 +187,8 @@ def _refuse_what_does_not_fit(
         raise InputError(
             "--failing looks at single rankings, which stay on the cluster; leave it out with --engine spark."
         )
+    elif machine is not None:
+        raise InputError("--machine is not available on a cluster; leave out --engine spark.")
     elif intents is not None:
         raise InputError(
             "--intents is not available on Spark, where all subtopics count equally; leave out --engine spark."

@@ -59,6 +59,14 @@ QrelsFormat = Annotated[str | None, _READING["qrels_format"]]
 RunFormat = Annotated[str | None, _READING["run_format"]]
 Map = Annotated[list[str] | None, _READING["places"]]
 Match = Annotated[str | None, _READING["match"]]
+Machine = Annotated[
+    str | None,
+    Description(
+        "Judgments by a model, of the judged queries and of more: means and intervals then use both (PPI++).",
+        flags=("--machine",),
+        metavar="FILE",
+    ),
+]
 Junit = Annotated[
     Path | None,
     Description(

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from ranklens.cli.bars import reading
 from ranklens.cli.commands import Argument
-from ranklens.cli.reading import ReadOptions
+from ranklens.cli.reading import ReadOptions, bar
 from ranklens.data.files import output as out
 from ranklens.options import Description
 from ranklens.process import say_result
@@ -53,7 +52,7 @@ def remap(
     from ranklens.data.evidence.remap import remap as remapped
 
     out.check_outputs([output, report], [golden, old_chunks, new_chunks])
-    with reading():
+    with bar():
         found = remapped(golden, old_chunks, new_chunks, threshold=threshold, columns=read.columns)
     if report is not None:
         import polars as pl

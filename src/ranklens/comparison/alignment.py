@@ -17,7 +17,8 @@ from ranklens.scores import GEOMETRIC_FLOOR, Scores, Values, interval_of, logs_w
 from ranklens.scores.value_tables import values_of
 from ranklens.stats import Bounds, Clusters, Interval, cluster_interval
 from ranklens.stats.inputs import LARGEST
-from ranklens.words import counted
+from ranklens.stats.ppi import Labels, grouped, powered, powered_interval
+from ranklens.words import counted, several
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
@@ -71,7 +72,16 @@ class Quantity:
             return total(self.aggregate, values)
         return settled(self.back(math.fsum(self.for_tests(values)) / len(values)))
 
-    def interval(self, values: FloatArray, level: float, clusters: Clusters | None = None) -> Interval | None:
+    def interval(
+        self,
+        values: FloatArray,
+        level: float,
+        clusters: Clusters | None = None,
+        labels: Labels | None = None,
+    ) -> Interval | None:
+        if labels is not None:
+            reach = self.bounds.high - self.bounds.low
+            return powered_interval(powered(labels, reach=reach), values, level, self.bounds)
         if clusters is not None and self.is_tested and len(values) > 1:
             around = cluster_interval(self.for_tests(values), clusters, level=level, bounds=self.test_bounds)
             return self.interval_back(around)
@@ -109,6 +119,15 @@ def settled(mean: float) -> float:
 
 
 @dataclass(frozen=True)
+class Labelled:
+    """Values by the labels of a model: of the queries that people judged, and of others."""
+
+    queries: tuple[str, ...]  # the others
+    on_human: Mapping[str, FloatArray]  # measure → systems × queries
+    only: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True)
 class Aligned:
     """One value for each measure, system and query."""
 
@@ -119,6 +138,12 @@ class Aligned:
     missing: Mapping[str, int] = field(default_factory=dict)  # queries that a system lacks and others have
     left_out: int = 0  # queries that are not compared because a system lacks them
     dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reason → measures left out
+    labelled: Labelled | None = None
+
+    @property
+    def every_query(self) -> tuple[str, ...]:
+        """Those that people judged, then those that a model alone has labelled."""
+        return self.query_ids if self.labelled is None else (*self.query_ids, *self.labelled.queries)
 
     def of(self, system: str) -> Values:
         """What was compared of one system."""
@@ -130,7 +155,25 @@ class Aligned:
         ids = self.query_ids
         order = sorted(range(len(ids)), key=ids.__getitem__)
         values = {name: values[:, order] for name, values in self.values.items()}
-        return replace(self, query_ids=tuple(ids[i] for i in order), values=values)
+        labelled = self.labelled
+        if labelled is not None:
+            on_human = {name: one[:, order] for name, one in labelled.on_human.items()}
+            labelled = replace(labelled, on_human=on_human)
+        return replace(self, query_ids=tuple(ids[i] for i in order), values=values, labelled=labelled)
+
+    def labels(self, cluster_of: Mapping[str, str] | None) -> dict[str, Labels] | None:
+        """By measure, the values of both kinds of judgments, where a model has labelled queries."""
+        if self.labelled is None:
+            return None
+        human, only = self.query_ids, self.labelled.queries
+        groups = cluster_of and (
+            [cluster_of[query] for query in human],
+            [cluster_of[query] for query in only],
+        )
+        return {
+            name: grouped(values, self.labelled.on_human[name], self.labelled.only[name], groups or None)
+            for name, values in self.values.items()
+        }
 
 
 def align(
@@ -186,6 +229,32 @@ def align(
         missing={name: len(queries) for name, queries in lacking.items()},
         left_out=len(every) - len(ids),
         dropped={"not every system has them": odd, "they are texts": texts},
+        labelled=_labelled(systems, ids, names),
+    )
+
+
+def _labelled(given: Mapping[str, object], ids: Sequence[str], names: Sequence[str]) -> Labelled | None:
+    """The values by a model's labels, of the queries that all systems have."""
+    machines = {name: one.machine for name, one in given.items() if isinstance(one, Scores)}
+    if not any(machines.values()):
+        return None
+    without = [name for name in given if machines.get(name) is None]
+    if without:
+        raise InputError(
+            f"Only some systems have values by the labels of a model; {several(without)} lacks them. Pass machine= for all systems or none."
+        )
+    tables = [one.with_measures(names).values for one in machines.values() if one is not None]
+    judged = {query for one in given.values() if isinstance(one, Scores) for query in one.queries}
+    queries = tuple(
+        query
+        for query in tables[0].queries
+        if query not in judged and all(query in table.place for table in tables)
+    )
+    on_human, only = ([table.over(some, names) for table in tables] for some in (ids, queries))
+    return Labelled(
+        queries,
+        {name: np.stack([table[name] for table in on_human]) for name in names},
+        {name: np.stack([table[name] for table in only]) for name in names},
     )
 
 

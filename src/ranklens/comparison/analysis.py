@@ -19,8 +19,10 @@ from ranklens.stats import Clusters
 
 if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
-    from ranklens.comparison.alignment import Aligned
+    from ranklens.comparison.alignment import Aligned, Quantity
     from ranklens.comparison.openness import Unjudged
+    from ranklens.stats import Interval
+    from ranklens.stats.ppi import Labels
 
 
 class SystemResults(Sequence[SystemResult]):
@@ -69,9 +71,10 @@ def analyse(
     settings: Settings,
     clusters: Mapping[str | None, Clusters] | None = None,
     unjudged: Unjudged | None = None,
+    labels: Mapping[str, Labels] | None = None,
 ) -> dict[str | None, tuple[SystemResults, Pairs]]:
     """Results and pairs for each part of the queries, corrected over all parts."""
-    tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters, unjudged)
+    tested = contrasts(aligned.quantities, aligned.systems, parts, settings, clusters, unjudged, labels)
     analysed = {}
     for name, values in parts.items():
         own_clusters = None if clusters is None else clusters.get(name)
@@ -93,18 +96,25 @@ def _results(
         for one in tested
         if len(one.systems) > 1
     }
+    powered = {one.quantity.name: one for one in tested if one.labels is not None}
+
+    def result(quantity: Quantity, place: int, row: FloatArray) -> tuple[float, Interval | None]:
+        one = powered.get(quantity.name)
+        if one is None or one.labels is None:
+            return quantity.mean(row), quantity.interval(row, level, clusters)
+        return one.means[place], quantity.interval(row, level, clusters, one.labels.rows(place))
+
     return tuple(
         SystemResult(
             quantity.name,
             system,
             part,
             len(row),
-            quantity.mean(row),
-            quantity.interval(row, level, clusters),
+            *result(quantity, place, row),
             letters_of.get(quantity.name, {}).get(system, ""),
         )
         for quantity in aligned.quantities
-        for system, row in zip(aligned.systems, values[quantity.name], strict=True)
+        for place, (system, row) in enumerate(zip(aligned.systems, values[quantity.name], strict=True))
     )
 
 

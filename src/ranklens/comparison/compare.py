@@ -23,11 +23,12 @@ from ranklens.comparison.teams import teams_of
 from ranklens.data.files.collection import Bad, Collection, open_collection
 from ranklens.data.files.hashes import Inputs
 from ranklens.data.files.systems import nameless, names_in
+from ranklens.data.qrels import read_qrels
 from ranklens.data.readers import frames
 from ranklens.data.readers.names import Names
 from ranklens.data.readers.objects import is_path
 from ranklens.data.run import Run
-from ranklens.errors import InputError, nearest, warn
+from ranklens.errors import Given, InputError, Option, nearest, warn
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.prepared import kept
 from ranklens.metrics import parse_many
@@ -36,6 +37,7 @@ from ranklens.policy import make_policy
 from ranklens.scores import Scores
 from ranklens.scores.evaluation import Each, evaluate, evaluate_each
 from ranklens.scores.value_tables import by_system
+from ranklens.stats.significance import MAX_T, POWERED
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -60,6 +62,7 @@ def compare(
     match: Matching | None = None,
     tokenizer: Tokenizer | None = None,
     teams: object = None,
+    machine: object = None,
     skip_bad: bool = False,
     progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     save: bool | str = False,
@@ -82,7 +85,8 @@ def compare(
     no worse, equivalent, worse or undecided. ``clusters`` says which queries belong together, as ``{query: cluster}`` or a
     column of ``queries``: tests and intervals are then by cluster. Judgments and runs may be Spark DataFrames; from a million queries on
     their values stay on the cluster, and the result is a :class:`ranklens.spark.comparing.LargeComparison`. ``intervals="simultaneous"`` makes the intervals of all
-    differences hold together and agree with the tests. ``save=True`` keeps all systems in the history of the project
+    differences hold together and agree with the tests. ``machine`` are judgments by a model, of the judged queries and of more, as in
+    :func:`ranklens.evaluate`: means and differences then use both (PPI++). ``save=True`` keeps all systems in the history of the project
     (:class:`ranklens.History`), ``save="v1.2"`` under this label.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(8)}
@@ -100,6 +104,8 @@ def compare(
     evaluated_there = partial(evaluate, qrels, measures=measures, policy=chosen, columns=columns, match=match)
     on_spark = _scores_on_spark(qrels, runs, measures, evaluated_there, progress)
     if on_spark is not None:
+        if machine is not None:
+            raise InputError("machine is not available for Spark DataFrames; compare on this machine.")
         large: Comparison = _compared_on_spark(*on_spark, settings, asked, chosen.missing)
         _save(on_spark[0], save, settings)
         return large
@@ -126,7 +132,8 @@ def compare(
     names_a_column = isinstance(asked.by, str) or isinstance(asked.clusters, str)
     if names_a_column and asked.queries is None and data.qrels.fields is not None:
         asked = replace(asked, queries=data.qrels.fields)
-    evaluated, warnings = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad)
+    labels = None if machine is None else kept(read_qrels(machine, Names.of(columns, match), what="machine"))
+    evaluated, warnings = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad, labels)
     data = Collection(data.qrels, {name: data.runs[name] for name in evaluated})
     systems = {name: run for name, run in systems.items() if name in evaluated or name not in rankings}
     measured = list(next(iter(evaluated.values())).measures) if evaluated else measures
@@ -269,17 +276,22 @@ def _compared(
     cluster_of: dict[str, str] | None = None
     clusters: Mapping[str | None, Clusters] | None = None
     if options.clusters is not None:
-        cluster_of = clusters_of(options.clusters, options.queries, in_order.query_ids)
+        cluster_of = clusters_of(options.clusters, options.queries, in_order.every_query)
         clusters = {None: by_label(cluster_of, in_order.query_ids)}
     evaluated = {name: s for name, s in scores.items() if isinstance(s, Scores)}
-    unjudged = Unjudged(aligned, evaluated)
-    results, pairs = analyse(aligned, {None: in_order.values}, affordable_settings, clusters, unjudged)[None]
+    labels = in_order.labels(cluster_of)
+    if labels is not None:
+        _refuse_with_labels(options)
+    unjudged = Unjudged(aligned, evaluated) if labels is None else None
+    results, pairs = analyse(
+        aligned, {None: in_order.values}, affordable_settings, clusters, unjudged, labels
+    )[None]
     sliced = Sliced()
     if options.by is not None:
         sliced = analyse_slices(in_order, options.by, options.queries, settings, cluster_of)
     tested = [part for each in (pairs, *(one.pairs for one in sliced.slices)) for part in each.parts]
     done = {part.terms.done for part in pairs.parts}
-    if len(done) == 1 and not settings.is_joint:  # all measures had the same test
+    if len(done) == 1 and not done & {MAX_T, POWERED}:  # all measures had the same test
         affordable_settings = replace(affordable_settings, test=done.pop())
     return Comparison(
         aligned,
@@ -297,6 +309,18 @@ def _compared(
     )
 
 
+def _refuse_with_labels(options: CompareOptions) -> None:
+    """What needs more queries that people judged than there are, or values that both kinds of judgments cannot give."""
+    for name, value in (("by", options.by), ("test", options.test), ("intervals", options.intervals)):
+        if value not in (None, "separate"):
+            raise InputError(
+                Given(name, value),
+                " is not available together with ",
+                Option("machine"),
+                "; leave one of them out.",
+            )
+
+
 def _evaluated(
     qrels: Qrels,
     runs: Mapping[str, object],
@@ -304,12 +328,13 @@ def _evaluated(
     policy: Policy,
     progress: Callable[[Iterable[Any]], Iterable[Any]],
     bad: Bad,
+    machine: Qrels | None = None,
 ) -> tuple[dict[str, Scores], list[str]]:
     """Scores by system, and what evaluation warned of; ``bad`` holds runs that could not be read, if these are skipped."""
     qrels = kept(qrels) if len(runs) > 1 else qrels
     each = evaluate_each(
         runs,
-        lambda run: evaluate(qrels, run, measures, policy),
+        lambda run: evaluate(qrels, run, measures, policy, machine=machine),
         progress=progress,
         skip_bad=bad is not None,
         into=Each(bad=bad or {}),

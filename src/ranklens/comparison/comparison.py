@@ -15,6 +15,7 @@ from ranklens.data.qrels import Qrels
 from ranklens.data.run import Run, read_run
 from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.stats import queries_needed
+from ranklens.stats.significance import POWERED
 from ranklens.tables.table import Shown
 from ranklens.words import counted
 
@@ -121,7 +122,7 @@ class Comparison(Shown):
 
     @property
     def test(self) -> str:
-        return self.settings.test
+        return self.settings.test if self.aligned.labelled is None else POWERED
 
     @property
     def correction(self) -> str:
@@ -231,6 +232,7 @@ class Comparison(Shown):
         """
         from ranklens.comparison.influence import influence_frame
 
+        self._refuse_labels("influence")
         first, second = self._two(a, b)
         chosen = measure if measure is not None else self.primary or self.measures[0]
         return influence_frame(self, self._measure(chosen), first, second)
@@ -284,6 +286,7 @@ class Comparison(Shown):
         """
         from ranklens.comparison.sensitivity import sensitivity
 
+        self._refuse_labels("sensitivity")
         return sensitivity(self, progress)
 
     def probabilities(self, rope: float = 0.01, *, method: str = "t") -> pl.DataFrame:
@@ -293,6 +296,7 @@ class Comparison(Shown):
         """
         from ranklens.comparison.export import probabilities_frame
 
+        self._refuse_labels("probabilities")
         return probabilities_frame(self, rope, method)
 
     def documents(
@@ -450,6 +454,13 @@ class Comparison(Shown):
         from ranklens.upward import ComparisonPlots
 
         return ComparisonPlots(self)
+
+    def _refuse_labels(self, what: str) -> None:
+        """What looks at single values of queries knows nothing of a model's labels."""
+        if self.aligned.labelled is not None:
+            raise InputError(
+                f"{what} looks at the values that people's judgments gave alone; compare without machine to see it."
+            )
 
     def _two(self, a: str | None, b: str | None) -> tuple[str, str]:
         """The systems asked for; else the baseline (or the first) and the best of the others."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.comparison import groups, wording
+from ranklens.comparison.alignment import settled
 from ranklens.comparison.results import PairResult
 from ranklens.comparison.settings import smallest_p
 from ranklens.errors import InputError
@@ -17,6 +18,8 @@ from ranklens.stats import Bounds, detectable_difference, inputs
 from ranklens.stats.bounded import sparse_ends
 from ranklens.stats.clusters import cluster_ends
 from ranklens.stats.effects import METHODS, EffectSizes, cliff_deltas, effect_sizes, joined
+from ranklens.stats.ppi import Labels, Powered, powered
+from ranklens.stats.ppi import joined as all_rows
 from ranklens.stats.randomization import EXACT_UP_TO
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ class Contrasts:
     significant: BoolArray
     clusters: Clusters | None = None  # of the queries
     joint: Simultaneous | None = None  # intervals that hold together
+    labels: Labels | None = None  # of people and a model, where a model has labelled queries
     # Of each pair, and with its systems exchanged.
     decisions: tuple[list[Decision], list[Decision]] | None = None
     _seen: dict[tuple[int, int], PairResult] = field(default_factory=dict, repr=False, compare=False)
@@ -105,6 +109,8 @@ class Contrasts:
     @cached_property
     def means(self) -> list[float]:
         """One per system."""
+        if self.labels is not None:
+            return list(map(settled, powered(self.labels).estimate.tolist()))
         return [self.quantity.mean(row) for row in self.values]
 
     @cached_property
@@ -231,6 +237,20 @@ class Contrasts:
         self, effects: EffectSizes, changes: FloatArray, index: IntArray, *, turned: bool
     ) -> EffectSizes:
         """With intervals that hold together, or those of clusters; the deviation is then that of as many independent queries."""
+        if self.labels is not None:
+            a, b = self.first[index], self.second[index]
+            found = powered_pairs(self.quantity, self.labels, *((b, a) if turned else (a, b)))
+            ends = found.ends(self.settings.level)
+            low, high = np.maximum(ends[0], self._reach.low), np.minimum(ends[1], self._reach.high)
+            return replace(
+                effects,
+                difference=found.estimate,
+                low=low,
+                high=high,
+                clipped=(low > ends[0]) | (high < ends[1]),
+                deviation=found.error * effects.n**0.5,
+                method=np.full(len(low), METHODS.index("ppi++")),
+            )
         if self.clusters is not None and effects.n > 1:
             low, high, clipped = cluster_ends(changes, self.clusters, self.settings.level, self._reach)
             deviation = self.clusters.error(changes) * effects.n**0.5
@@ -270,6 +290,18 @@ class Contrasts:
         if len(self._seen) < _REMEMBERED:
             self._seen[a, b] = pair
         return pair
+
+
+def powered_pairs(quantity: Quantity, labels: Labels, a: IntArray, b: IntArray) -> Powered:
+    """The differences of some pairs of systems, by judgments of people and labels of a model."""
+    queries = labels.human.shape[-1] + labels.only.shape[-1]
+    reach = 2 * (quantity.bounds.high - quantity.bounds.low)
+    pieces = max(1, -(-len(a) * queries // _CELLS))
+    parts = [
+        powered(labels.differences(*some), reach=reach)
+        for some in zip(np.array_split(a, pieces), np.array_split(b, pieces), strict=True)
+    ]
+    return all_rows(parts)
 
 
 @dataclass(frozen=True)

@@ -204,6 +204,7 @@ def _content(comparison: Comparison) -> dict[str, object]:
             name: dict(zip(comparison.systems, comparison.values(name), strict=True))
             for name in comparison.measures
         },
+        **({} if comparison.aligned.labelled is None else {"machine": _machine(comparison)}),
         "policy": asdict(policy) if policy is not None else None,
         "applied": {name: asdict(scores.applied) for name, scores in evaluated.items()},
         "missing": dict(comparison.aligned.missing),
@@ -212,6 +213,19 @@ def _content(comparison: Comparison) -> dict[str, object]:
         "latencies": {name: list(seconds) for name, seconds in (comparison.latencies or {}).items()} or None,
         "spent": {what: dict(sums) for what, sums in comparison.spent.items()},
     }
+
+
+def _machine(comparison: Comparison) -> dict[str, object]:
+    """The values by a model's labels."""
+    labelled = comparison.aligned.labelled
+    assert labelled is not None
+    values = {
+        name: dict(
+            zip(comparison.systems, np.hstack([labelled.on_human[name], labelled.only[name]]), strict=True)
+        )
+        for name in comparison.measures
+    }
+    return {"queries": list(comparison.aligned.every_query), "values": values}
 
 
 def measure_row(comparison: Comparison, name: str) -> dict[str, object]:

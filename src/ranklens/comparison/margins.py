@@ -11,6 +11,7 @@ import numpy as np
 from ranklens.comparison import alignment
 from ranklens.errors import MeasureError, nearest
 from ranklens.stats.margins import Decision, Margin, careful_p, decide
+from ranklens.stats.ppi import powered
 from ranklens.words import plural, several
 
 if TYPE_CHECKING:
@@ -95,6 +96,15 @@ def _p_values(part: Contrasts, *, turned: bool) -> tuple[FloatArray, FloatArray]
         return ones, ones
     low, high = ones.copy(), ones.copy()
     values, sign = part.tested, -1.0 if part.quantity.better == "lower" else 1.0
+    if part.labels is not None:
+        a, b = (part.second, part.first) if turned else (part.first, part.second)
+        reach = 2 * (part.quantity.bounds.high - part.quantity.bounds.low)
+        labels = part.labels
+        better, worse = (
+            labels.changed(lambda row, way=way: way * (row[b] - row[a]) + margin.reach(row[a]))  # type: ignore[misc]
+            for way in (sign, -sign)
+        )
+        return powered(better, reach=reach).tail(), powered(worse, reach=reach).tail()
     at_once = max(1, _CELLS // part.values.shape[1])
     for start in range(0, len(part), at_once):
         some = slice(start, start + at_once)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ranklens.comparison.contrasts import Contrasts
+from ranklens.comparison.contrasts import Contrasts, powered_pairs
 from ranklens.comparison.margins import with_decisions
 from ranklens.comparison.settings import Family, HowTested, Settings
 from ranklens.stats import Clusters, Simultaneous, adjust, inputs, simultaneous
 from ranklens.stats.bounded import is_binary
 from ranklens.stats.pairwise import pairwise_p
-from ranklens.stats.significance import BINARY_TEST, DEFAULT_TEST, MAX_T, SIGNIFICANCE_TESTS
+from ranklens.stats.significance import BINARY_TEST, DEFAULT_TEST, MAX_T, POWERED, SIGNIFICANCE_TESTS
 
 if TYPE_CHECKING:
     from ranklens.arrays import BoolArray, FloatArray, IntArray
     from ranklens.comparison.alignment import Quantity
     from ranklens.comparison.openness import Unjudged
+    from ranklens.stats.ppi import Labels
 
 
 def contrasts(
@@ -29,6 +30,7 @@ def contrasts(
     settings: Settings,
     clusters: Mapping[str | None, Clusters] | None = None,
     unjudged: Unjudged | None = None,
+    labels: Mapping[str, Labels] | None = None,
 ) -> dict[str | None, list[Contrasts]]:
     """Test all pairs, or all with the baseline, in each part of the queries; correct over all tests of a family."""
     if settings.baseline is None:
@@ -41,7 +43,9 @@ def contrasts(
     measures = len(tested) if settings.family == "all" else 1
     family = Family(len(systems), len(first) * len(parts) * measures, len(parts), measures)
     done = [MAX_T if settings.is_joint else settings.test] * len(tested)
-    if settings.is_default and settings.test == DEFAULT_TEST and not settings.is_joint and not clusters:
+    if labels is not None:
+        done = [POWERED] * len(tested)
+    elif settings.is_default and settings.test == DEFAULT_TEST and not settings.is_joint and not clusters:
         for i, quantity in enumerate(tested):
             if all(is_binary(values[quantity.name], *quantity.bounds) for values in parts.values()):
                 done[i] = BINARY_TEST
@@ -53,7 +57,12 @@ def contrasts(
         ]
         for name, values in parts.items()
     }
-    p_values = [_p_values(independent, first, second, settings, done) for independent in units.values()]
+    if labels is None:
+        p_values = [_p_values(independent, first, second, settings, done) for independent in units.values()]
+    else:
+        p_values = [
+            [powered_pairs(quantity, labels[quantity.name], first, second).p_values for quantity in tested]
+        ]
     reach = [np.inf if clusters else one.test_bounds.high - one.test_bounds.low for one in tested]
     joint = _joint(units, reach, first, second, settings, len(parts) * measures)
     adjusted = [[one.adjusted_p for one in part] for part in joint] or _adjusted(p_values, settings)
@@ -77,6 +86,7 @@ def contrasts(
                 significant=is_small,
                 clusters=own_clusters,
                 joint=joint[place][i] if joint else None,
+                labels=None if labels is None else labels[quantity.name],
             )
             by_part[name].append(contrasts_of_measure)
     return with_decisions(by_part, settings, _adjusted)

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from ranklens.comparison import openness, wording
 from ranklens.comparison.cautions import replaced
+from ranklens.comparison.contrasts import powered_pairs
 from ranklens.comparison.macro import macro_test
 from ranklens.comparison.settings import Settings
 from ranklens.comparison.teams import best_of_teams
 from ranklens.scores import details
+from ranklens.scores.powered import described
 from ranklens.stats.corrections import CORRECTIONS_BY_NAME
 from ranklens.stats.effects import METHODS
 from ranklens.stats.intervals import words_of_method
 from ranklens.stats.joint import RESAMPLES as JOINT_RESAMPLES
+from ranklens.stats.ppi import powered
 from ranklens.stats.randomization import EXACT_UP_TO
 from ranklens.stats.significance import BINARY_TEST, SIGNIFICANCE_TESTS
 from ranklens.tables.table import Cell, Lines, Printout, Table
@@ -36,6 +39,7 @@ _EFFECTS = (
     "dz, g: the mean difference in standard deviations of the differences (Cohen), and corrected for few queries (Hedges).\n"
     "P(better): the share of queries where the first of the pair is better; ties count half."
 )
+_WORTH = 4  # systems and pairs of which the weight is told
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
 
 
@@ -281,7 +285,7 @@ def note(comparison: Comparison, *, parameters: bool = True) -> list[str]:
     described: dict[str, tuple[str, ...]] = dict.fromkeys(comparison.systems, as_given)
     for system, scores in comparison.scores.items():
         described[system] = (*details(scores.account(), scores.measures, done=done, parameters=parameters),)
-    lines += [*said_once(described, MOST_NOTES), *_answered(comparison)]
+    lines += [*said_once(described, MOST_NOTES), *_answered(comparison), *_of_labels(comparison)]
     if len(comparison.pairs):
         text, grouped = method(comparison), only_with_baseline(comparison)
         if any(result.group for result in comparison.results):
@@ -296,6 +300,29 @@ def note(comparison: Comparison, *, parameters: bool = True) -> list[str]:
         by = "query" if comparison.cluster_of is None else "cluster"
         name = SIGNIFICANCE_TESTS[macro_test(comparison.settings)].words
         lines.append(f"Differences of macro-averages: {name} of what each {by} adds to them.")
+    return lines
+
+
+def _of_labels(comparison: Comparison) -> list[str]:
+    """How many queries a model alone has labelled, how far it was listened to, and what that is worth."""
+    labelled = comparison.aligned.labelled
+    if labelled is None:
+        return []
+    lines = [
+        f"A model alone has labelled {counted(len(labelled.queries), 'more query', 'more queries')}. Means and differences use both (PPI++), each "
+        "with a weight of its own, so that a difference need not equal that of the means. The human-judged queries must be a random sample of all."
+    ]
+    for part in comparison.pairs.parts:
+        assert part.labels is not None
+        n = part.values.shape[1]
+        found = powered(part.labels)
+        worth = dict(zip(part.systems, zip(found.weight, n * found.gain, strict=True), strict=True))
+        if len(part):
+            change = powered_pairs(part.quantity, part.labels, part.first[:1], part.second[:1])
+            name = f"{part.systems[part.second[0]]} vs {part.systems[part.first[0]]}"
+            worth[name] = (change.weight[0], n * change.gain[0])
+        shown = dict([*worth.items()][-_WORTH:])
+        lines.append(f"{comparison.shown(part.quantity.name)}: {described(shown)}.")
     return lines
 
 
@@ -340,6 +367,8 @@ def _margins(comparison: Comparison) -> str:
     for name, margin in comparison.settings.margins.items():
         by_margin.setdefault(str(margin), []).append(comparison.shown(name))
     each = [f"{margin} for {several(names)}" for margin, names in by_margin.items()]
+    if comparison.aligned.labelled is not None:
+        return f"Margin: {'; '.join(each)}. Two one-sided prediction-powered t tests decide whether a system is no worse or equivalent."
     return (
         f"Margin: {'; '.join(each)}. Two one-sided tests, of which each takes the larger p-value of Student's t and of the bound of "
         "Fay and Feuer (1997) for skewed differences, corrected for the number of pairs, decide whether a system is no worse or equivalent."

@@ -328,7 +328,8 @@ def _caution(comparison: Comparison, measure: str, behind: str, ahead: str) -> s
     """What speaks against trusting a choice: that a few queries decide, or that unjudged documents could; empty if nothing does."""
     from ranklens.comparison.influence import fragile
 
-    reasons, decisive = [], fragile(comparison, measure, behind, ahead)
+    has_labels = comparison.aligned.labelled is not None
+    reasons, decisive = [], None if has_labels else fragile(comparison, measure, behind, ahead)
     if decisive is not None:  # by each of some queries, or any two together
         names, which = decisive.names, "one" if decisive.each else "two"
         one, many = ("cluster", "clusters") if decisive.are_clusters else ("query", "queries")

@@ -86,6 +86,7 @@ class Applied:
     abstained: int = 0  # of these, how many got nothing back, which is right
     silent: int = 0  # averaged queries that got nothing back, which is wrong
     mismatch: str = ""  # the warning about ids of judgments and run that do not match
+    sources: str = ""  # who made which share of the judgments, where these say so
     alike: int = 0  # of these, how many would match if they were written the same way
 
 

@@ -53,8 +53,9 @@ def _columns(parts: Sequence[Hits | TieGroups], offsets: Sequence[int], *names: 
 
 def added(parts: Sequence[Applied]) -> Applied:
     """What happened to all parts together."""
-    counts = [field.name for field in fields(Applied) if field.name not in ("joined", "mismatch")]
+    counts = [field.name for field in fields(Applied) if field.name not in ("joined", "mismatch", "sources")]
     sums = {name: sum(getattr(part, name) for part in parts) for name in counts}
     joined: Literal["id", "text"] = "text" if any(part.joined == "text" for part in parts) else "id"
     mismatch = next((part.mismatch for part in parts if part.mismatch), "")
-    return Applied(**sums, joined=joined, mismatch=mismatch)
+    sources = next((part.sources for part in parts if part.sources), "")
+    return Applied(**sums, joined=joined, mismatch=mismatch, sources=sources)

@@ -10,7 +10,7 @@ import numpy as np
 from ranklens.arrays import BoolArray, FloatArray, IntArray
 from ranklens.errors import MeasureError
 from ranklens.judging.details import Details, Labels
-from ranklens.judging.hits import Hits, spread_ties
+from ranklens.judging.hits import Hits, Spread, spread_ties
 from ranklens.judging.judged import Judged
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ranklens.judging.listing import Listing
+
+
+_PART = 1e-9  # of a document, which rounding may add
 
 
 class Richer:
@@ -326,6 +329,39 @@ class Sampled(Richer):
         ranked, order = _retrieved(details, doc)
         sample = Hits(details.query[doc], details.rank[doc], details.grade[doc], details.n_queries)
         return cls(judged, ranked, weight[order], sample, weight)
+
+    @property
+    def estimated(self) -> Judged:
+        """The rankings as if each sampled document were as many as it represents: sums over them are estimates for the whole pool."""
+        ranks = self.hits.rank
+        hits = replace(self.hits, spread=Spread(self.weight, ranks, np.ones_like(ranks)))
+        ideal = _whole_pool(self.sample, self.sample_weight)
+        return replace(
+            self.judged,
+            hits=hits,
+            ideal=ideal,
+            ties=None,
+            details=None,
+            further=None,
+            _cache={},
+            _prepared=None,
+        )
+
+
+def _whole_pool(sample: Hits, weight: FloatArray) -> Hits:
+    """A ranking of as many documents of each grade as are estimated, the best first; at some ranks a part of a document."""
+    order = np.lexsort((-sample.grade, sample.query))
+    query, grade, weight = sample.query[order], sample.grade[order], weight[order]
+    first_row = np.searchsorted(query, query)
+    end = np.cumsum(weight)
+    end = end - (end - weight)[first_row] if len(end) else end
+    start = end - weight
+    rows = np.maximum(np.ceil(end - _PART).astype(np.int64) - np.floor(start + _PART).astype(np.int64), 1)
+    row = np.repeat(np.arange(len(query)), rows)
+    step = np.arange(len(row)) - np.repeat(np.cumsum(rows) - rows, rows)
+    rank = np.floor(start + _PART).astype(np.int64)[row] + step + 1
+    share = np.minimum(end[row], rank) - np.maximum(start[row], rank - 1)
+    return Hits(query[row], rank, grade[row], sample.n_queries, Spread(share, rank, np.ones_like(rank)))
 
 
 @dataclass(frozen=True)

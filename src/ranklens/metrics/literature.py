@@ -123,6 +123,8 @@ _REFERENCES = (
     Reference("fagerland2013", "Fagerland, Morten W. and Lydersen, Stian and Laake, Petter", "The McNemar test for binary matched-pairs data: mid-p and asymptotic are better than exact conditional", "BMC Medical Research Methodology", 2013, "10.1186/1471-2288-13-91", "article", volume="13", pages="91"),
     Reference("carterette2012", "Carterette, Benjamin A.", "Multiple testing in statistical analysis of systems-based information retrieval experiments", TOIS, 2012, "10.1145/2094072.2094076", "article", volume="30(1)", pages="4:1-4:34"),
     Reference("hothorn2008", "Hothorn, Torsten and Bretz, Frank and Westfall, Peter", "Simultaneous inference in general parametric models", "Biometrical Journal", 2008, "10.1002/bimj.200810425", "article", volume="50(3)", pages="346-363"),
+    Reference("angelopoulos2023", "Angelopoulos, Anastasios N. and Duchi, John C. and Zrnic, Tijana", "PPI++: efficient prediction-powered inference", "arXiv", 2023, "10.48550/arXiv.2311.01453", "misc"),
+    Reference("horvitz1952", "Horvitz, Daniel G. and Thompson, Donovan J.", "A generalization of sampling without replacement from a finite universe", "Journal of the American Statistical Association", 1952, "10.1080/01621459.1952.10483446", "article", volume="47(260)", pages="663-685"),
     Reference("fay1997", "Fay, Michael P. and Feuer, Eric J.", "Confidence intervals for directly standardized rates: a method based on the gamma distribution", "Statistics in Medicine", 1997, None, "article", volume="16(7)", pages="791-801"),
     Reference("ranklens", "{The RankLens authors}", "RankLens: measure retrieval", "", 2026, None, "misc", url="https://github.com/ranklens/ranklens"),
 )  # fmt: skip

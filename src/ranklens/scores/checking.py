@@ -26,17 +26,31 @@ if TYPE_CHECKING:
 _ROUNDING = 1e-9  # by which values may leave a measure's range, and means differ
 
 
+class MeanOfMeasure(NamesOfMeasure):
+    """A measure with its mean."""
+
+    mean: NotRequired[float]
+
+
+class MachineJson(TypedDict):
+    """The values by the labels of a model."""
+
+    queries: list[str]
+    values: dict[str, list[float]]
+
+
 class ScoresJson(TypedDict):
     """What :meth:`~ranklens.scores.Scores.to_json` writes, as far as it is read."""
 
     n: int
-    measures: list[NamesOfMeasure]
+    measures: list[MeanOfMeasure]
     queries: list[str]
     values: dict[str, list[float] | list[str]]
     policy: PolicyOptions | None
     applied: dict[str, Any]  # the fields of Applied
     texts: NotRequired[dict[str, str]]
     inputs: NotRequired[dict[str, str]]
+    machine: NotRequired[MachineJson]
 
 
 def check_scores(given: object) -> ScoresJson:
@@ -70,6 +84,9 @@ def check_scores(given: object) -> ScoresJson:
         raise damaged(f"measures lists {several([*rows])}, but there are values of {several(numbers)}")
     if len({row["asked"] for row in rows.values()}) < len(rows):
         raise damaged("measures has the same spelling (asked) twice")
+    if "machine" in content:
+        check_machine(content["machine"], numbers, queries, "machine")
+        return content  # means use both kinds of values: see recalled()
     for place, name in enumerate(numbers):
         check_mean(
             rows[name]["mean"],
@@ -77,6 +94,24 @@ def check_scores(given: object) -> ScoresJson:
             f"measures[{place}].mean",
         )
     return content
+
+
+def check_machine(given: MachineJson, names: Sequence[str], human: Sequence[str], place: str) -> None:
+    """Whether a model's labels gave a value by each measure to every query that people judged."""
+    _check_keys(given["values"], names, f"{place}.values", complete=True)
+    for name, found in given["values"].items():
+        check_values(name, found, given["queries"], f"{place}.values.{name}")
+    lacking = next((query for query in human if query not in {*given["queries"]}), None)
+    if lacking is not None:
+        raise damaged(f"{place}.queries lacks {lacking!r:.80}")
+
+
+def _check_labels(content: Mapping[str, Any]) -> None:
+    """The same in a comparison, for every system."""
+    for system in content["systems"] if "machine" in content else ():
+        values = {name: by.get(system, ()) for name, by in content["machine"]["values"].items()}
+        labels: MachineJson = {"queries": content["machine"]["queries"], "values": values}
+        check_machine(labels, [*content["values"]], content["queries"], f"machine ({system})")
 
 
 def check_comparison(content: object) -> Mapping[str, Any]:
@@ -100,6 +135,7 @@ def check_comparison(content: object) -> Mapping[str, Any]:
         _check_keys(by_system, systems, f"values.{name}", complete=True)
         for system, found in by_system.items():
             check_values(name, found, queries, f"values.{name}.{system}")
+    _check_labels(content)
     for key in ("applied", "missing", "teams", "status", "latencies"):
         _check_keys(content[key] or {}, systems, key, complete=key == "teams" and content[key] is not None)
     for key in ("slice_of", "cluster_of"):

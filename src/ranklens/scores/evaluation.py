@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ranklens.data.files.hashes import NO_INPUTS, Inputs
 from ranklens.data.qrels import Qrels, read_qrels
 from ranklens.data.readers.frames import is_spark
+from ranklens.data.readers.judgments import Judgments
 from ranklens.data.run import Run, RunFile
 from ranklens.errors import (
     InputError,
@@ -31,10 +32,10 @@ from ranklens.judging.judged import BLOCK, Judged
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.policy import make_policy
 from ranklens.scores import Scores, Values
-from ranklens.words import several
+from ranklens.words import percent, several
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
@@ -56,6 +57,7 @@ def evaluate(
     match: Matching | None = None,
     abstain_below: float | None = None,
     tokenizer: Tokenizer | None = None,
+    machine: object = None,
     save: bool | str = False,
     convention: str | Convention | None = None,
     **options: Unpack[PolicyOptions],
@@ -66,7 +68,9 @@ def evaluate(
     or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
     (``ties="average"``, ``depth=100``, ``rel=2`` …). ``convention="xgboost"`` takes measures and policy as that tool does
     (:func:`ranklens.convention`). ``tokenizer`` counts the lengths of chunks where passages are judged: ``"characters"``, an encoding of
-    tiktoken, or a function; by default they are counted in words. ``save=True`` keeps the scores in the history of the project (:class:`ranklens.History`),
+    tiktoken, or a function; by default they are counted in words.
+    ``machine`` are judgments by a model, of the queries of ``qrels`` (at least ten) and of more: means and intervals then
+    use both, and stay right however wrong the model is, if people judged a random sample of the queries. ``save=True`` keeps the scores in the history of the project (:class:`ranklens.History`),
     ``save="v1.2"`` under this label.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}
@@ -84,11 +88,15 @@ def evaluate(
         match = counted_in(tokenizer, match)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
+    if machine is not None and isinstance(run, Iterator):
+        run = list(run)  # it is read twice
     if is_spark(run) or is_spark(qrels):
         from ranklens.upward import evaluate_on_spark
 
         if chosen.ties == "average":
             _refuse_undefined(wanted)
+        if machine is not None:
+            raise InputError("machine is not available for Spark DataFrames; evaluate on this machine.")
         scores: Scores = evaluate_on_spark(qrels, run, wanted, chosen, columns=columns, match=match)
     else:
         # One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others.
@@ -99,15 +107,40 @@ def evaluate(
         with turn() if are_dicts and not calls_out else nullcontext():
             inputs = Inputs.of((qrels, run))
             judged, sources = judge_given(qrels, run, chosen, columns, match, abstain_below)
+            judged = _with_sources(judged, qrels)
             scores = _score(judged, wanted, sources, inputs)
         if judged.details is not None and judged.details.is_sample:
             _warn_of_samples(wanted)
+    if machine is not None:
+        from ranklens.scores.powered import with_machine
+
+        labelled = evaluate(
+            machine, run, wanted, chosen, columns=columns, match=match, abstain_below=abstain_below
+        )
+        scores = with_machine(scores, labelled)
     if save:
         from ranklens.scores.history import saving
 
         asked = {**saving.paths(qrels=qrels, run=run), "measures": [measure.shown for measure in wanted]}
         saving.save({saving.name_of(run): scores}, save, "evaluate", asked)
     return scores
+
+
+def _with_sources(judged: Judged, qrels: object) -> Judged:
+    """With the share of each source of judgments, where they know who made them."""
+    known = qrels.beyond_grades if isinstance(qrels, Qrels) else qrels
+    if not isinstance(known, Judgments) or not known.sources:
+        return judged
+    from collections import Counter
+
+    shares = Counter(
+        known.sources.get(query, {}).get(doc, "unknown")
+        for query, docs in known.grades.items()
+        for doc in docs
+    )
+    total = sum(shares.values())
+    told = several([f"{percent(count / total)} {name}" for name, count in shares.most_common()], 3)
+    return replace(judged, applied=replace(judged.applied, sources=told))
 
 
 def evaluate_rankings(

@@ -137,6 +137,7 @@ def _beside_the_queries(applied: Applied) -> list[tuple[int, str]]:
         (applied.unanswerable, f"{apart} excluded ({applied.abstained:,} correctly returned nothing)"),
         (applied.ignored, f"{counted(applied.ignored, 'unjudged query')} of the run ignored"),
         (applied.duplicates, f"{counted(applied.duplicates, 'repeated document')} dropped"),
+        (len(applied.sources), f"judgments: {applied.sources}"),
         (applied.duplicate_judgments, f"{counted(applied.duplicate_judgments, 'repeated judgment')} dropped"),
     ]
 

@@ -15,7 +15,15 @@ from ranklens.judging.judged import Applied
 from ranklens.metrics import parse
 from ranklens.policy import Policy
 from ranklens.scores.account import Account
-from ranklens.scores.checking import ScoresJson, check_comparison, check_scores, is_measure, is_text
+from ranklens.scores.checking import (
+    ScoresJson,
+    check_comparison,
+    check_mean,
+    check_scores,
+    is_measure,
+    is_text,
+)
+from ranklens.scores.powered import values_only
 from ranklens.scores.scores import Scores
 from ranklens.scores.values import Values
 from ranklens.words import several
@@ -74,7 +82,7 @@ def read_scores(path: str | Path) -> dict[str, Scores]:
 def of_comparison(content: Mapping[str, Any]) -> dict[str, ScoresJson]:
     """What the JSON of a comparison says of each system, as the JSON of scores has it."""
     measures = {row["name"] for row in content["measures"] if is_measure(row["name"])}
-    return {
+    found: dict[str, ScoresJson] = {
         system: {
             "n": len(content["queries"]),
             "queries": content["queries"],
@@ -85,6 +93,10 @@ def of_comparison(content: Mapping[str, Any]) -> dict[str, ScoresJson]:
         }
         for system in content["systems"]
     }
+    for system, one in found.items() if "machine" in content else ():
+        values = {name: by[system] for name, by in content["machine"]["values"].items()}
+        one["machine"] = {"queries": content["machine"]["queries"], "values": values}
+    return found
 
 
 def _copied_from(file: Path) -> dict[str, Scores]:
@@ -113,10 +125,14 @@ def _copied_from(file: Path) -> dict[str, Scores]:
 def recalled(content: object, name: str = "") -> Scores:
     """Scores from what JSON says, once it is known to be right; ``name`` begins the message if it is not."""
     try:
-        return scores_of(check_scores(content))
+        checked = check_scores(content)
+        found = scores_of(checked)
+        for place, row in enumerate(checked["measures"] if found.machine is not None else ()):
+            check_mean(row["mean"], found.mean[row["measure"]], f"measures[{place}].mean")
     except RankLensError as error:
         error.prefix(name)
         raise
+    return found
 
 
 def scores_of(content: ScoresJson) -> Scores:
@@ -133,4 +149,6 @@ def scores_of(content: ScoresJson) -> Scores:
         texts=content.get("texts", {}),
     )
     inputs = Inputs(known=content.get("inputs", {}))
-    return Scores(measures, account, Values(content["queries"], values), inputs=inputs)
+    labels = content.get("machine")
+    machine = None if labels is None else values_only(measures, labels["queries"], labels["values"])
+    return Scores(measures, account, Values(content["queries"], values), inputs=inputs, machine=machine)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ranklens.metrics.methods_paragraph import Citations, Methods
     from ranklens.metrics.residual.ranges import Range
     from ranklens.stats.inputs import Rng
+    from ranklens.stats.ppi import PpiMean
     from ranklens.tables.table import Table
     from ranklens.upward import Failing
 
@@ -82,6 +83,7 @@ class Scores:
     values: Values
     sources: Sources | None = field(default=None, repr=False, compare=False)
     inputs: Inputs = field(default=NO_INPUTS, repr=False, compare=False)  # files, to be hashed
+    machine: Scores | None = None  # by the labels of a model, for these queries and others
 
     @property
     def queries(self) -> Sequence[str]:
@@ -107,8 +109,9 @@ class Scores:
         if not absent:
             return self
         more = self.measured(absent)
-        values = self.values.with_columns(more.values)
-        return replace(self, measures=[*self.measures, *more.measures], values=values)
+        values = self.values.with_columns(more.values.over(self.queries))
+        machine = self.machine and self.machine.with_measures(measures)
+        return replace(self, measures=[*self.measures, *more.measures], values=values, machine=machine)
 
     def _ranked(self, consequence: str) -> Judged:
         if isinstance(self.basis, Account):
@@ -184,7 +187,9 @@ class Scores:
         means = Means({}, self.measures, self.policy.rel)
         for measure in self.measures:
             name, kind = str(measure), measure.definition.aggregate
-            if kind != "none":
+            if self.machine is not None:
+                means[name] = self.powered(measure).estimate
+            elif kind != "none":
                 means[name] = total(kind, self.values[name])
         return means
 
@@ -200,6 +205,8 @@ class Scores:
     ) -> Interval:
         """The interval of a mean (of the logarithms, for a geometric mean); ``method`` as in :func:`ranklens.stats.interval`."""
         parsed = self.evaluated(measure)
+        if self.machine is not None and method in ("auto", "ppi++"):
+            return self.powered(parsed, level=level).interval
         definition = parsed.definition
         bounds = Bounds(definition.low, definition.high)
         kind, values = definition.aggregate, self[parsed]
@@ -207,6 +214,20 @@ class Scores:
         if around is None:
             raise MeasureError(f"{parsed} is not a mean, so it has no interval.")
         return around
+
+    def powered(self, measure: str | Measure | None = None, *, level: float = 0.95) -> PpiMean:
+        """The mean that judgments of people and labels of a model give together, where ``machine=`` brought such labels.
+
+        It says how far the model was listened to (``weight``) and how many human-judged queries that is worth (``effective``).
+        ``measure`` is any, by default the first.
+        """
+        if self.machine is None:
+            raise InputError(
+                "These scores rest on one kind of judgments; pass the labels of a model as machine=."
+            )
+        from ranklens.scores.powered import powered_mean
+
+        return powered_mean(self, self.evaluated(self.measures[0] if measure is None else measure), level)
 
     def bounds(self, measure: str | Measure | None = None) -> Range:
         """The lowest and highest mean that complete judgments could give: unjudged documents turn every value into a range.
@@ -301,6 +322,9 @@ class Scores:
         }
         if hashes := self.inputs.hashes():
             content["inputs"] = hashes
+        if self.machine is not None:
+            values = {name: column.tolist() for name, column in self.machine.values.items()}
+            content["machine"] = {"queries": list(self.machine.queries), "values": values}
         if self.texts:
             content["texts"] = {query: self.texts[query] for query in self.queries if query in self.texts}
         return json.dumps(content, ensure_ascii=False)
@@ -345,6 +369,10 @@ class Scores:
         all_scores = list(parts)
         if not all_scores:
             raise InputError("There are no scores to merge; pass at least one.")
+        if any(one.machine is not None for one in all_scores):
+            raise InputError(
+                "Scores that use the labels of a model cannot be merged; evaluate all queries together."
+            )
         names = list(all_scores[0].values)
         odd = next((one for one in all_scores if {*one.values} != {*names}), None)
         if odd is not None:
@@ -425,6 +453,10 @@ class Scores:
         intervals = {measure.shown: self.interval(measure) for measure in means}
         said = [*details(self.account(), self.measures), *kinds_of_intervals(intervals)]
         cut = any(around.clipped for around in intervals.values())
+        if self.machine is not None:
+            from ranklens.scores.powered import details_of
+
+            said += details_of(self)
         return [*said, "intervals are clipped to the measure's range"] if cut else said
 
     def methods(self, cite: Citations = "names") -> Methods:

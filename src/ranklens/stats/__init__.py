@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from ranklens.stats.joint import Simultaneous, simultaneous
     from ranklens.stats.leave_one_out import Influence, influence
     from ranklens.stats.margins import DECISIONS, Decision, Margin, MarginTest, margin_test
+    from ranklens.stats.orders import tau
     from ranklens.stats.overlap import Overlap, rbo
     from ranklens.stats.paired import TestResult
     from ranklens.stats.power import detectable_difference, power_of, queries_needed
+    from ranklens.stats.ppi import PpiMean, ppi_mean
     from ranklens.stats.risk import georisk, trisk, urisk
     from ranklens.stats.sequences import ConfidenceSequence, confidence_sequence
     from ranklens.stats.significance import TESTS, paired_test
@@ -45,9 +47,11 @@ _HOME = {
     "leave_one_out": "Influence influence",
     "intervals": "INTERVALS Bounds Interval interval relative_interval share_interval",
     "margins": "DECISIONS Decision Margin MarginTest margin_test",
+    "orders": "tau",
     "overlap": "Overlap rbo",
     "paired": "TestResult",
     "power": "detectable_difference power_of queries_needed",
+    "ppi": "PpiMean ppi_mean",
     "risk": "georisk trisk urisk",
     "sequences": "ConfidenceSequence confidence_sequence",
     "significance": "TESTS paired_test",
@@ -72,6 +76,7 @@ __all__ = [
     "Margin",
     "MarginTest",
     "Overlap",
+    "PpiMean",
     "Probabilities",
     "Simultaneous",
     "TestResult",
@@ -90,12 +95,14 @@ __all__ = [
     "margin_test",
     "paired_test",
     "power_of",
+    "ppi_mean",
     "probabilities",
     "queries_needed",
     "rbo",
     "relative_interval",
     "share_interval",
     "simultaneous",
+    "tau",
     "trisk",
     "tukey_hsd",
     "urisk",

@@ -210,6 +210,7 @@ INTERVAL_METHODS: dict[str, IntervalMethod] = {
     "bonett-price": IntervalMethod("Bonett and Price's for paired proportions", of_differences=True),
     "welch": IntervalMethod("Welch's t", of_differences=True),
     "cluster t": IntervalMethod("Student's t by cluster", of_differences=True),
+    "ppi++": IntervalMethod("prediction-powered (PPI++, Student's t)", "PPI++", of_differences=True),
     "simultaneous": IntervalMethod("the largest t of all pairs", of_differences=True),
 }
 ANALYTIC = tuple(name for name, method in INTERVAL_METHODS.items() if method.of_mean)

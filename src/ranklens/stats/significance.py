@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TEST = "randomization"
 BINARY_TEST = "mcnemar"  # takes its place, unless it was named, where values are 0 or 1: it finds more
+POWERED = "ppi++"  # the test where a model has labelled more queries than people have judged; it cannot be asked for either
 MAX_T = "max-t"  # the test that simultaneous intervals agree with; it cannot be asked for by name
 
 
@@ -163,9 +164,10 @@ SIGNIFICANCE_TESTS: dict[str, SignificanceTest] = {
         source="carterette2012",
     ),
     MAX_T: SignificanceTest("max-t test", source="hothorn2008"),  # see stats/joint.py
+    POWERED: SignificanceTest("prediction-powered t test", source="angelopoulos2023"),  # see stats/ppi.py
 }
 # Those that a comparison can be asked for, and those of them that need no more than two systems.
-ALL_TESTS = tuple(name for name in SIGNIFICANCE_TESTS if name != MAX_T)
+ALL_TESTS = tuple(name for name in SIGNIFICANCE_TESTS if name not in (MAX_T, POWERED))
 TESTS = tuple(name for name in ALL_TESTS if SIGNIFICANCE_TESTS[name].of_all_pairs is None)
 
 

@@ -3,7 +3,8 @@
 ==============  =================================================================================================
 trec            judgments ``query iteration document grade``, runs ``query Q0 document rank score tag``; judgments whose
                 second field differs within a query are read as trec-diversity; judgments of sampled pools have five fields:
-                ``query 0 document stratum grade`` or ``query document grade method probability``
+                ``query 0 document stratum grade`` or ``query document grade method probability``, and those by models
+                six: ``query Q0 document grade confidence run``
 trec-diversity  judgments ``query subtopic document grade``
 msmarco         runs ``query document rank`` (its judgments are trec)
 csv, tsv        tables with a header
@@ -83,6 +84,8 @@ def _judgments_in(place: PathLike, kind: str, names: Names) -> Any:
 
 
 def _trec_judgments(source: Source, kind: str) -> Any:
+    if trec.has_confidences(source):
+        return trec.read_fields(source, trec.TREC_LABELS, {"query": False, "doc": False, "grade": True})
     refuse_run(source)
     if kind == "trec-diversity" or (kind == "trec" and trec.has_subtopics(source)):
         names = ("query", "subtopic", "doc", "grade")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TREC_QRELS = ("query", "iteration", "doc", "grade")
+TREC_LABELS = ("query", "Q0", "doc", "grade", "confidence", "run")  # judgments by a model (TREC RAG 2025)
 TREC_RUN = ("query", "Q0", "doc", "rank", "score", "tag")
 _WHITE_SPACE = " \t\r\x0b\x0c"
 _RUN_OF_SPACE = rf"[{_WHITE_SPACE}]+"
@@ -101,6 +102,28 @@ def has_subtopics(source: Source) -> bool:
         if first.setdefault(fields[0], fields[1]) != fields[1]:
             return True
     return False
+
+
+def has_confidences(source: Source) -> bool:
+    """Whether lines of six fields are judgments with a confidence and not a run: within a query grades repeat, as ranks do not.
+
+    Grades differ somewhere, too: some runs have one rank throughout.
+    """
+    lines = without_bom(source.head(1 << 16)).decode(errors="replace").split("\n")
+    seen: dict[str, list[str]] = {}
+    for fields in _lines_of_fields(lines[:-1] or lines):
+        if len(fields) != len(TREC_LABELS) or not _is_share(fields[4]):
+            return False
+        seen.setdefault(fields[0], []).append(fields[3])
+    repeats = any(len({*grades}) < len(grades) for grades in seen.values())
+    return repeats and len({grade for grades in seen.values() for grade in grades}) > 1
+
+
+def _is_share(field: str) -> bool:
+    try:
+        return 0 <= float(field) <= 1
+    except ValueError:
+        return False
 
 
 def _sizes() -> list[int]:

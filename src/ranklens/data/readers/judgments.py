@@ -33,6 +33,7 @@ _BY_QUERY = (
     "preferences",
     "strata",
     "probabilities",
+    "sources",
 )
 _PARTS = (*_BY_QUERY, "documents")
 
@@ -50,7 +51,8 @@ class Judgments(Mapping[Id, Mapping[Id, float]]):
     grade 1 in an evidence set.
 
     If only a sample of a pool was judged, ``strata`` is ``{query: {document: stratum}}`` for all pooled documents, judged or not, or
-    ``probabilities`` is ``{query: {document: probability}}``: how likely the document was to be drawn.
+    ``probabilities`` is ``{query: {document: probability}}``: how likely the document was to be drawn. ``sources`` is
+    ``{query: {document: who judged it}}``, such as a person or a model; tables of scores state the share of each.
 
     >>> judgments = Judgments(subtopics={"q": {"s1": {"a": 1}, "s2": {"a": 2, "b": 1}}}, junk={"q": {"x"}})
     >>> judgments["q"]
@@ -70,6 +72,7 @@ class Judgments(Mapping[Id, Mapping[Id, float]]):
         preferences: Mapping[Id, Any] | None = None,
         strata: Strata | None = None,
         probabilities: Probabilities | None = None,
+        sources: Mapping[Any, Mapping[Any, str]] | None = None,
     ) -> None:
         from ranklens.data.readers import mappings
 
@@ -79,6 +82,7 @@ class Judgments(Mapping[Id, Mapping[Id, float]]):
         if strata is not None or probabilities is not None:
             self._grades = _sampled(given, strata, probabilities)
         self.strata, self.probabilities = strata, probabilities
+        self.sources = sources
         if isinstance(subtopics, Mapping):
             subtopics = {query: _topics(query, by) for query, by in subtopics.items()}
         self._subtopics, self.evidence, self.junk = subtopics, evidence, junk

@@ -46,6 +46,7 @@ GRADES = ("grade", "relevance", "rel", "label", "rating", "gain", "judgment", "j
 SUBTOPICS = ("subtopic", "subtopic_id", "intent", "intent_id", "aspect", "facet")
 EVIDENCE = ("evidence", "evidence_set", "evidence_id")
 JUNK = ("junk", "is_junk")
+ASSESSORS = ("assessor", "assessor_id", "annotator", "annotator_id", "judge", "rater", "worker", "user_email")
 RETRIEVED = (
     "retrieved", "actual_ranking", "retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved_doc_ids",
     "retrieved_docs", "retrieved_documents", "retrieved_chunks", "results", "ranking", "actual_reference", "retrieved_contexts",

@@ -7,9 +7,10 @@ from typing import Literal
 import numpy as np
 
 from ranklens.arrays import FloatArray
+from ranklens.errors import MeasureError
 from ranklens.judging.hits import Hits
 from ranklens.judging.views import Sampled, Stratified
-from ranklens.metrics import Cutoff, Rel, formula, measure, working
+from ranklens.metrics import Cutoff, Inner, Rel, formula, measure, parse, working
 from ranklens.metrics.formulas.ratio import ratio
 
 TITLE = "Judgments of a sample"
@@ -114,6 +115,31 @@ def stat_average_precision(sample: Sampled, *, rel: Rel = 1) -> FloatArray:
     hits, weight = sample.hits.where(relevant), sample.weight[relevant]
     precision = (1 + hits.cumulative(weight) - weight) / hits.rank
     return ratio(hits.sum(precision * weight), _relevant(sample, rel))
+
+
+# Those whose numerator is a sum over documents, each by its rank and grade alone.
+ADDITIVE = ("CG", "nCG", "DCG", "nDCG", "P", "R", "RBP", "SetP", "SetR")
+
+
+@measure("HT", "horvitz_thompson", high=np.inf)
+@formula(
+    r"\sum_i \frac{M_i}{\pi_i}, \quad M_i \text{ what document } i \text{ adds to the measure}, \ \pi_i \text{ its probability of being sampled}",
+    "horvitz1952",
+)
+@working("the measure, with each sampled document counted as often as it represents others")
+def horvitz_thompson(sample: Sampled, *, of: Inner) -> FloatArray:
+    """Any measure that adds up documents, estimated from a random sample of the pool: ``HT(nDCG@10)`` (Horvitz and Thompson 1952).
+
+    A document that was drawn with probability p stands for 1 / p documents, in the ranking and among all judged documents, so that the number of
+    relevant documents and the ideal ranking are estimates as well. Sums such as DCG are right on average; ratios such as nDCG and R are so for
+    large samples. An estimate can be above 1. Available for CG, nCG, DCG, nDCG, P, R, RBP, SetP and SetR.
+    """
+    inner = parse(of)
+    if inner.name not in ADDITIVE:
+        raise MeasureError(
+            f"HT({inner}) is not available: {inner.name} is no sum over documents. Choose one of {', '.join(ADDITIVE)}; xinfAP and statAP estimate AP."
+        )
+    return inner(sample.estimated)
 
 
 def _relevant(sample: Sampled, rel: float) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ranklens.errors import MeasureError, nearest
+from ranklens.errors import InputError, MeasureError, nearest
 from ranklens.metrics import Measure, parse
 from ranklens.scores import Scores, Values, interval_of, total
 from ranklens.stats.intervals import Bounds, Interval
@@ -62,6 +62,10 @@ class Record:
         seconds: Sequence[float] | None = None,
     ) -> Record:
         """What scores say; ``digests`` are those of :func:`digests_of`, if they are known already, ``seconds`` those of a retriever's calls."""
+        if scores.machine is not None:
+            raise InputError(
+                f"{system}: the history and gates rest on one kind of judgments, and these scores use the labels of a model too. Evaluate without machine."
+            )
         numbers = [str(m) for m in scores.measures if m.definition.aggregate != "none"]
         digest_of = digests_of(scores) if digests is None else digests
         failures: Mapping[str, str] | None = None  # of calls; None where nothing was called
