@@ -246,7 +246,7 @@ def fill(qrels: object, run: object, labels: object, *, depth: int | None = None
             added += 1
     if not known:
         raise InputError(
-            "There are no judgments to fill up; pass labels as the judgments if nobody has judged anything."
+            "There are no judgments to fill up; pass labels as the judgments if people have judged nothing."
         )
     return Filled(grades, sources, added, len(missing))
 

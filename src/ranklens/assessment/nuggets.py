@@ -29,7 +29,7 @@ def nuggets(assignments: object, *, empty: str = "zero") -> AnswerScores:
 
     ``assignments`` are the records that nuggetizer writes, ``{"qid": …, "nuggets": [{"text": …, "importance": "vital" or "okay", "assignment": "support", "partial_support" or
     "not_support"}]}``: a JSONL file, a list of them, or ``{run: one of these}``. Tools differ on queries without a nugget of some kind: ``empty="zero"`` gives them 0, as nuggetizer;
-    ``"phantom"`` counts one nugget of each kind that nobody can find, as open-rag-eval, which lowers ``weighted`` if there is no okay nugget; ``"skip"``
+    ``"phantom"`` counts one nugget of each kind that no answer contains, as open-rag-eval, which lowers ``weighted`` if there is no okay nugget; ``"skip"``
     leaves such queries out of the mean.
 
     >>> found = nuggets([{"qid": "q", "nuggets": [
@@ -45,7 +45,7 @@ def nuggets(assignments: object, *, empty: str = "zero") -> AnswerScores:
     policy = {
         "zero": "score 0 (nuggetizer)",
         "skip": "are left out",
-        "phantom": "count one nugget that nobody finds (open-rag-eval)",
+        "phantom": "count one nugget that no answer contains (open-rag-eval)",
     }
     return scores_of(found, DEFINITIONS, [f"Queries without nuggets of a kind {policy[empty]}."])
 

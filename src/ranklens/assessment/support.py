@@ -29,7 +29,7 @@ def support(answers: object, labels: Mapping[str, Mapping[int, object]] | None =
 
     ``answers`` are those of TREC RAG, ``{"metadata": {"narrative_id": …}, "references": [ids], "answer": [{"text": …, "citations": [indices or ids], "support": [labels]}]}``: a JSONL
     file, a list, or ``{run: one of these}``. Labels are full, partial or no support (FS, PS, NS, or 2, 1, 0), one for each citation, or for the first. They may also come
-    apart, as ``{query: {number of the sentence, from 0: labels}}``. Citations that nobody labelled are left out and counted.
+    apart, as ``{query: {number of the sentence, from 0: labels}}``. Citations without a label are left out and counted.
 
     Two tools call different numbers by the same name, so both are here under their own.
 
@@ -53,7 +53,7 @@ def support(answers: object, labels: Mapping[str, Mapping[int, object]] | None =
 def _sentences(
     record: Record, query: str, labels: Mapping[int, object]
 ) -> list[list[tuple[str, float | None]]]:
-    """For each sentence its citations: the id of each document, and how far it supports the sentence; None if nobody said."""
+    """For each sentence its citations: the id of each document, and how far it supports the sentence; None without a label."""
     references = record.get("references") or ()
     found = []
     for number, part in enumerate(parts_of(record, "answer", query, "answers")):
@@ -96,7 +96,7 @@ def _labels(given: object, cited: list[str], where: str) -> list[float | None]:
 def _scored(sentences: list[list[tuple[str, float | None]]]) -> dict[str, float]:
     first = [cited[0][1] if cited else None for cited in sentences]
     known = [label for label in first if label is not None]
-    # A sentence whose first citation nobody labelled says nothing; one without citations scores 0.
+    # A sentence whose first citation has no label says nothing; one without citations scores 0.
     counted = len(known) + sum(not cited for cited in sentences)
     by_document: dict[str, list[float]] = {}
     means: list[float] = []

@@ -15,7 +15,7 @@ FIRST = "Options"  # of options that are not listed below: what is special to a 
 GROUPS = {
     "Measures": "measures as for load",
     "Data": (
-        "config qrels run query map match queries corpus intents kind abstain-below skip-bad qrels-format run-format "
+        "config qrels run query map match queries corpus intents machine kind abstain-below skip-bad qrels-format run-format "
         "engine master init force"
     ),
     "Tests": (

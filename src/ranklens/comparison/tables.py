@@ -39,7 +39,7 @@ _EFFECTS = (
     "dz, g: the mean difference in standard deviations of the differences (Cohen), and corrected for few queries (Hedges).\n"
     "P(better): the share of queries where the first of the pair is better; ties count half."
 )
-_WORTH = 4  # systems and pairs of which the weight is told
+_WORTH = 4  # systems and pairs whose weight is stated
 MOST_SYSTEMS, MOST_PAIRS, MOST_ROWS, MOST_NOTES = 20, 15, 40, 6  # shown for each measure, in print
 
 

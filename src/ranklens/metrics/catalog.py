@@ -74,7 +74,7 @@ Rule: TypeAlias = Literal[
     "monotone",  # a better grade of a retrieved document never lowers the value
     "monotone without k",  # the same without a cutoff, else by rank
     # A function of the ranks of the relevant documents and of how many there are, which rises if one moves up, and does not rise
-    # with a relevant document beyond the cutoff. So of all ways to choose so many, the first ones are the best, the last the worst.
+    # with a relevant document beyond the cutoff. So of all ways to choose that number of documents, the first ones are the best, the last the worst.
     "by rank",
     "by rank at any depth",  # the same where k is no rank
     "by rank if binary",  # the same where all relevant documents have one grade

@@ -118,7 +118,7 @@ def trajectories(
     contexts = None if judged.details is None else judged.details.contexts
     if contexts is None:
         raise InputError(
-            'Steps are told apart by the passages that they find: pass a golden set with "passages", and a log with "steps" whose retrieved '
+            'Steps differ in the passages that they find: pass a golden set with "passages", and a log with "steps" whose retrieved '
             "items have texts."
         )
     return Trajectories(judged, contexts)

@@ -183,7 +183,7 @@ def _deal_from_tables(totals: IntArray, steps: IntArray, rng: np.random.Generato
 
 
 def _deal_one_by_one(totals: IntArray, steps: IntArray, rng: np.random.Generator) -> None:
-    """The same if there are so many systems that a table of all their orders would be longer than what is looked up in it."""
+    """The same if there are too many systems for a table of all their orders to be shorter than what is looked up in it."""
     order = np.tile(np.arange(steps.shape[1]), (len(totals), 1))
     for query in steps:
         totals += query[rng.permuted(order, axis=1, out=order)].reshape(totals.shape)

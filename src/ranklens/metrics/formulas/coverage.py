@@ -60,7 +60,7 @@ def passage_recall(
 
     A passage is found where the chunks cover at least ``threshold`` of its words (0.9 unless the matching says otherwise).
 
-    ``budget=2000`` takes the chunks that fit into so many tokens, from the top, in place of the top k.
+    ``budget=2000`` takes the chunks that fit into 2,000 tokens, from the top, in place of the top k.
 
     ``step=2`` takes the chunks of the first two retrievals, where a question has several.
     """
