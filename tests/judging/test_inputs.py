@@ -164,8 +164,10 @@ def test_texts_instead_of_ids():
 
 
 def test_a_match_that_is_none_is_refused():
-    with pytest.raises(rl.InputError, match=r"match='parent' is not allowed; use one of ranklens\.matching"):
-        rl.evaluate({"q": ["a"]}, {"q": ["a"]}, "RR", match="parent")
+    with pytest.raises(
+        rl.InputError, match=r"match=7 is not allowed; use text such as .*, or one of ranklens\.matching"
+    ):
+        rl.evaluate({"q": ["a"]}, {"q": ["a"]}, "RR", match=7)
 
 
 def test_ids_of_the_wrong_kind_are_noticed_from_the_first_question_on():

@@ -29,7 +29,7 @@ from ranklens.data.readers.names import Names
 from ranklens.data.readers.objects import is_path
 from ranklens.data.run import Run
 from ranklens.errors import Given, InputError, Option, nearest, warn
-from ranklens.judging.inputs import read_inputs
+from ranklens.judging.inputs import matching_of, read_inputs
 from ranklens.judging.prepared import kept
 from ranklens.metrics import parse_many
 from ranklens.options import with_options_in_signature
@@ -59,7 +59,7 @@ def compare(
     *,
     policy: Policy | None = None,
     columns: Mapping[str, str] | None = None,
-    match: Matching | None = None,
+    match: Matching | str | None = None,
     tokenizer: Tokenizer | None = None,
     teams: object = None,
     machine: object = None,
@@ -97,11 +97,14 @@ def compare(
     asked, policies = CompareOptions.of(options)
     chosen = make_policy(policy, policies, NAMES)
     settings = Settings.of(asked)
+    matching = None if match is None else matching_of(match)
     if tokenizer is not None:
         from ranklens.data.matching.evidence import counted_in
 
-        match = counted_in(tokenizer, match)
-    evaluated_there = partial(evaluate, qrels, measures=measures, policy=chosen, columns=columns, match=match)
+        matching = counted_in(tokenizer, matching)
+    evaluated_there = partial(
+        evaluate, qrels, measures=measures, policy=chosen, columns=columns, match=matching
+    )
     on_spark = _scores_on_spark(qrels, runs, measures, evaluated_there, progress)
     if on_spark is not None:
         if machine is not None:
@@ -111,7 +114,7 @@ def compare(
         return large
     bad: Bad = {} if skip_bad else None
     judgments = Inputs.of((qrels, asked.queries))
-    qrels, systems = _named_runs(qrels, runs, Names.of(columns, match), bad)
+    qrels, systems = _named_runs(qrels, runs, Names.of(columns, matching), bad)
     opened = {name: Inputs.of([run]) for name, run in systems.items()}
     # Scores, and tables of values without documents, are compared as they are.
     rankings = {
@@ -124,15 +127,17 @@ def compare(
         raise InputError(
             f"{next(iter(rankings))} is a run, but there are no judgments to score it with; pass qrels."
         )
-    data = open_collection(qrels if rankings else {}, rankings, names=Names.of(columns, match)).with_logs()
-    if match is not None or data.qrels.has_passages:
-        pairs = {name: read_inputs(data.qrels, run, chosen, match=match) for name, run in data.runs.items()}
+    data = open_collection(qrels if rankings else {}, rankings, names=Names.of(columns, matching)).with_logs()
+    if matching is not None or data.qrels.has_passages:
+        pairs = {
+            name: read_inputs(data.qrels, run, chosen, match=matching) for name, run in data.runs.items()
+        }
         gold = next(iter(pairs.values()))[0] if pairs else data.qrels
         data = Collection(gold, {name: run for name, (_, run) in pairs.items()})
     names_a_column = isinstance(asked.by, str) or isinstance(asked.clusters, str)
     if names_a_column and asked.queries is None and data.qrels.fields is not None:
         asked = replace(asked, queries=data.qrels.fields)
-    labels = None if machine is None else kept(read_qrels(machine, Names.of(columns, match), what="machine"))
+    labels = None if machine is None else kept(read_qrels(machine, Names.of(columns, matching), what="machine"))
     evaluated, warnings = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad, labels)
     data = Collection(data.qrels, {name: data.runs[name] for name in evaluated})
     systems = {name: run for name, run in systems.items() if name in evaluated or name not in rankings}

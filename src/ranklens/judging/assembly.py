@@ -28,7 +28,7 @@ from ranklens.errors import (
 from ranklens.judging.dicts import from_dicts, from_prepared
 from ranklens.judging.gold import Ideal
 from ranklens.judging.hits import Hits, spread_ties
-from ranklens.judging.inputs import NOTHING, Facts, Sources, facts, index_of, read_inputs
+from ranklens.judging.inputs import NOTHING, Facts, Sources, facts, index_of, matching_of, read_inputs
 from ranklens.judging.judged import NO_TIES, Applied, Judged, TieGroups
 from ranklens.judging.mismatch import documents_mismatch, nothing_in_common, queries_mismatch
 from ranklens.judging.prepared import Index, PreparedJudgments
@@ -55,7 +55,7 @@ def judge(
     policy: Policy | None = None,
     *,
     columns: Mapping[str, str] | None = None,
-    match: Matching | None = None,
+    match: Matching | str | None = None,
     abstain_below: float | None = None,
     **options: Unpack[PolicyOptions],
 ) -> Judged:
@@ -74,7 +74,8 @@ def judge(
     >>> judged.hits.rank, judged.hits.grade  # a and b tie: document ids in descending order, as trec_eval
     (array([2, 3]), array([1., 2.]))
     """
-    return judge_given(qrels, run, make_policy(policy, options), columns, match, abstain_below)[0]
+    matching = None if match is None else matching_of(match)
+    return judge_given(qrels, run, make_policy(policy, options), columns, matching, abstain_below)[0]
 
 
 def judge_given(

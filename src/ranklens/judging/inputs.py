@@ -40,13 +40,6 @@ def read_inputs(
     usual = match is None and columns is None
     if usual and type(run) is dict and isinstance(qrels, PreparedJudgments) and qrels.are_grades:
         return Qrels(qrels), Run(run)  # which costs small calls nothing
-    if match is not None:
-        from ranklens.data.matching.rules import Matching  # most calls need none
-
-        if not isinstance(match, Matching):
-            raise InputError(
-                f"match={match!r:.60} is not allowed; use one of ranklens.matching: ByEvidence, ByField, ById, ByParent, ByText, Groups, Spans."
-            )
     names = USUAL if usual else Names.of(columns, match)
     gold = read_qrels(qrels, names)
     if match is None and gold.has_passages:
@@ -59,6 +52,13 @@ def read_inputs(
         if gold.by_query is not None:
             _refuse_swapped(gold.by_query, ranked.by_query)
     return (gold, ranked) if match is None else _matched(gold, ranked, policy, match)
+
+
+def matching_of(match: object) -> Matching | None:
+    """How ids match, from a matching or from text as after ``--match``; most calls need none."""
+    from ranklens.data.matching import parsing
+
+    return parsing.matching_of(match)
 
 
 def index_of(qrels: Qrels) -> Index | None:

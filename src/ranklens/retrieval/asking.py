@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TypedDict
 
+from ranklens.data.matching.parsing import matching_of
 from ranklens.data.matching.rules import Matching
 from ranklens.data.readers.retrieved import IdFrom, Reading
 from ranklens.errors import InputError, nearest
@@ -79,12 +80,6 @@ class AskOptions:
         if not isinstance(self.backoff, (int, float)) or not self.backoff >= 0:
             raise InputError(f"backoff={self.backoff!r} is not allowed; it is a number of seconds from 0.")
         _ = self.oldest_allowed
-        match: object = self.match
-        if match is not None and not isinstance(match, Matching):
-            from ranklens.data import matching
-
-            names = ", ".join(name for name in matching.__all__ if name != "Matching")
-            raise InputError(f"match={match!r:.60} is not allowed; pass one of ranklens.matching: {names}.")
 
     @classmethod
     def of(cls, given: AskArguments, match: Matching | None) -> AskOptions:
@@ -93,7 +88,7 @@ class AskOptions:
         wrong = next((name for name in given if name not in names), None)
         if wrong is not None:
             raise InputError(f"There is no option {wrong!r}: {nearest(wrong, names)} See Benchmark.run.")
-        options = cls(**given)
+        options = cls(**{**given, "match": matching_of(given.get("match"))})
         return options if options.match is not None else replace(options, match=match)
 
     @property
@@ -136,7 +131,7 @@ class AskArguments(TypedDict, total=False):
     batch_size: int | None
     version: str
     params: Mapping[str, object] | None
-    match: Matching | None
+    match: Matching | str | None
     depends_on: object
     fresh: bool
     max_age: float | str | None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ranklens.data.matching.evidence import ByEvidence
+from ranklens.data.matching.parsing import matching_of
 from ranklens.data.matching.rules import Matching
 from ranklens.errors import InputError, nearest, warn
 from ranklens.metrics import parse_many
@@ -58,11 +59,11 @@ class Benchmark(Shown):
         *,
         store: str | Path | Store | None = None,
         corpus: object = None,
-        match: Matching | None = None,
+        match: Matching | str | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> None:
         self.results: dict[str, RetrieverRun] = {}
-        self.match = match
+        self.match = matching_of(match)
         self._judged = JudgedQueries()
         self.corpus = corpus
         if queries is not None or qrels is not None:

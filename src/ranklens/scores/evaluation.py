@@ -27,7 +27,7 @@ from ranklens.errors import (
 )
 from ranklens.judging.assembly import judge, judge_given
 from ranklens.judging.dicts import turn
-from ranklens.judging.inputs import Sources
+from ranklens.judging.inputs import Sources, matching_of
 from ranklens.judging.judged import BLOCK, Judged
 from ranklens.metrics import Measure, parse_many, with_rel
 from ranklens.policy import make_policy
@@ -54,7 +54,7 @@ def evaluate(
     policy: Policy | None = None,
     *,
     columns: Mapping[str, str] | None = None,
-    match: Matching | None = None,
+    match: Matching | str | None = None,
     abstain_below: float | None = None,
     tokenizer: Tokenizer | None = None,
     machine: object = None,
@@ -67,7 +67,9 @@ def evaluate(
     ``qrels`` and ``run`` are anything that :func:`ranklens.judge` takes, or Spark DataFrames, which stay on their cluster. ``measures`` are names such as ``"nDCG@10"``,
     or a preset such as ``"rag"``, the default. Policies are given as a :class:`~ranklens.policy.Policy` or one by one
     (``ties="average"``, ``depth=100``, ``rel=2`` …). ``convention="xgboost"`` takes measures and policy as that tool does
-    (:func:`ranklens.convention`). ``tokenizer`` counts the lengths of chunks where passages are judged: ``"characters"``, an encoding of
+    (:func:`ranklens.convention`). ``match`` says how retrieved items match judged ones: text as after ``--match``, such as ``"text"``
+    and ``"parent:#"``, or one of :mod:`ranklens.matching`.
+    ``tokenizer`` counts the lengths of chunks where passages are judged: ``"characters"``, an encoding of
     tiktoken, or a function; by default they are counted in words.
     ``machine`` are judgments by a model, of the queries of ``qrels`` (at least ten) and of more: means and intervals then
     use both, and stay right however wrong the model is, if people judged a random sample of the queries. ``save=True`` keeps the scores in the history of the project (:class:`ranklens.History`),
@@ -82,10 +84,11 @@ def evaluate(
         from ranklens.metrics.conventions import read
 
         measures, policy = read(measures, convention, policy)
+    matching = None if match is None else matching_of(match)
     if tokenizer is not None:
         from ranklens.data.matching.evidence import counted_in
 
-        match = counted_in(tokenizer, match)
+        matching = counted_in(tokenizer, matching)
     chosen = make_policy(policy, options)
     wanted = [with_rel(measure, chosen.rel) for measure in parse_many(measures)]
     if machine is not None and isinstance(run, Iterator):
@@ -97,16 +100,16 @@ def evaluate(
             _refuse_undefined(wanted)
         if machine is not None:
             raise InputError("machine is not available for Spark DataFrames; evaluate on this machine.")
-        scores: Scores = evaluate_on_spark(qrels, run, wanted, chosen, columns=columns, match=match)
+        scores: Scores = evaluate_on_spark(qrels, run, wanted, chosen, columns=columns, match=matching)
     else:
         # One evaluation of dicts at a time, unless it calls functions of the user, which may wait for others.
         judgments = qrels.judged if isinstance(qrels, Qrels) else qrels
         ranked = run.rankings if isinstance(run, Run) else run
         are_dicts = isinstance(ranked, dict) and isinstance(judgments, (dict, Mapping))
-        calls_out = match is not None or True in [measure.definition.is_foreign for measure in wanted]
+        calls_out = matching is not None or True in [measure.definition.is_foreign for measure in wanted]
         with turn() if are_dicts and not calls_out else nullcontext():
             inputs = Inputs.of((qrels, run))
-            judged, sources = judge_given(qrels, run, chosen, columns, match, abstain_below)
+            judged, sources = judge_given(qrels, run, chosen, columns, matching, abstain_below)
             judged = _with_sources(judged, qrels)
             scores = _score(judged, wanted, sources, inputs)
         if judged.details is not None and judged.details.is_sample:
@@ -115,7 +118,7 @@ def evaluate(
         from ranklens.scores.powered import with_machine
 
         labelled = evaluate(
-            machine, run, wanted, chosen, columns=columns, match=match, abstain_below=abstain_below
+            machine, run, wanted, chosen, columns=columns, match=matching, abstain_below=abstain_below
         )
         scores = with_machine(scores, labelled)
     if save:

@@ -1,4 +1,4 @@
-"""A matching in words → one of :mod:`ranklens.data.matching`: the key ``match`` of a configuration, or ``--match KIND:ARGUMENT``."""
+"""A matching in words → one of :mod:`ranklens.data.matching`: ``match="KIND:ARGUMENT"``, ``--match``, or the key ``match`` of a configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ranklens.data.matching.evidence import ByEvidence
 from ranklens.data.matching.rules import ByField, ById, ByParent, Groups, Matching
 from ranklens.data.matching.spans import Spans
 from ranklens.data.matching.texts import ByText
-from ranklens.errors import InputError, errors_in, nearest
+from ranklens.errors import Given, InputError, Option, nearest
 
 # By the name in a file: the matching, its required options, and the others.
 _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
@@ -26,6 +26,7 @@ _KINDS: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
 _ARGUMENTS = {"field": ("field",), "parent": ("separator",), "spans": ("threshold",), "text": ("how", "threshold"), "evidence": ("threshold", "tokenizer", "chunks"), "groups": ("groups",)}  # fmt: skip
 # Examples of those that need it.
 _NEEDED = {"field": "field:metadata.source", "parent": "parent:#", "groups": "groups:groups.json"}
+_SPELLINGS = ("text", "text:overlap:0.7", "parent:#", "field:metadata.source")
 _TYPES: dict[str, tuple[Any, str]] = {
     "field": (str, "text such as metadata.source"),
     "separator": (str, "text"),
@@ -44,6 +45,22 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "corpus": (Mapping, "ids of documents with their texts"),
     "span_from": (list, "the places of document, start and end: a list of three"),
 }
+
+
+def matching_of(match: object) -> Matching | None:
+    """How retrieved ids match judged ones, as functions take it: a matching, or text as after ``--match``.
+
+    >>> matching_of("text:overlap:0.7").how, matching_of(ById()), matching_of(None)
+    ('overlap', ById(), None)
+    """
+    if match is None or isinstance(match, Matching):
+        return match
+    if isinstance(match, str):
+        return spelled(match)
+    raise InputError(
+        f"match={match!r:.60} is not allowed; use text such as {', '.join(map(repr, _SPELLINGS))}, or one of ranklens.matching: "
+        f"{', '.join(kind.__name__ for kind, _, _ in _KINDS.values())}."
+    )
 
 
 def matching(given: object) -> Matching:
@@ -85,7 +102,7 @@ def matching(given: object) -> Matching:
 
 
 def spelled(text: str) -> Matching:
-    """How retrieved ids match judged ones, from ``KIND`` or ``KIND:ARGUMENT``, as the command line takes it.
+    """How retrieved ids match judged ones, from ``KIND`` or ``KIND:ARGUMENT``, as the command line and Python take it.
 
     >>> spelled("parent:#")
     ByParent(parent=None, separator='#', field=None)
@@ -96,16 +113,17 @@ def spelled(text: str) -> Matching:
     names = _ARGUMENTS.get(kind, ())
     values = given[0].split(":", len(names) - 1) if given and len(names) > 1 else given
     if kind not in _KINDS:
-        raise InputError(f"--match {text}: there is no {kind!r}: {nearest(kind, _KINDS)}")
+        raise InputError(Given("match", text), f": there is no {kind!r}: {nearest(kind, _KINDS)}")
     if len(values) > len(names):
-        raise InputError(f"--match {text}: {kind} takes nothing after the colon.")
+        raise InputError(Given("match", text), f": {kind} takes nothing after the colon.")
     if kind in _NEEDED and not any(values):
-        raise InputError(
-            f"--match {text}: {kind} needs something after a colon, e.g. --match {_NEEDED[kind]}."
-        )
+        example = Option("match", _NEEDED[kind])
+        raise InputError(Given("match", text), f": {kind} needs something after a colon, e.g. ", example, ".")
     options = {name: _read(name, value, text) for name, value in zip(names, values, strict=False) if value}
-    with errors_in(f"--match {text}"):
+    try:
         return matching({"by": kind, **options})
+    except InputError as error:
+        raise InputError(Given("match", text), ": ", *error.parts) from None
 
 
 def _read(name: str, value: str, text: str) -> Any:
@@ -113,7 +131,7 @@ def _read(name: str, value: str, text: str) -> Any:
         try:
             return float(value)
         except ValueError:
-            raise InputError(f"--match {text}: {value!r} is not a number.") from None
+            raise InputError(Given("match", text), f": {value!r} is not a number.") from None
     if name != "groups":
         return value
     try:
@@ -121,4 +139,4 @@ def _read(name: str, value: str, text: str) -> Any:
 
         return loads(Path(value).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"--match {text}: {value} cannot be read as JSON: {error}.") from None
+        raise InputError(Given("match", text), f": {value} cannot be read as JSON: {error}.") from None

@@ -400,6 +400,10 @@ def lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> I
     """The error where no column has a usual name for this."""
     return InputError(
         f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
-        InPython(f", or pass columns={{{role!r}: 'your_column'}}"),
+        InPython(
+            f", or pass columns={{{role!r}: 'your_column'}}",
+            f", or pass --map {role}=COLUMN",
+            f", or set map: {{{role}: COLUMN}}",
+        ),
         ".",
     )

@@ -27,9 +27,10 @@ from ranklens.data.readers.records import (
     says_what_is_relevant,
     says_what_was_retrieved,
     warn_of_repeated,
+    where_it_is,
 )
 from ranklens.data.readers.retrieved import unmatched
-from ranklens.errors import InputError, InPython, warn
+from ranklens.errors import InputError, warn
 from ranklens.words import counted
 
 
@@ -198,10 +199,7 @@ def _each(
         ):  # else its number joins a row with itself
             raise InputError(
                 f"Record {number} does not say which question it is about; its keys are {list(row)}.",
-                InPython(
-                    ' Say where the id is: columns={"query": "key"}.',
-                    " Say where the id is: --map query=key.",
-                ),
+                *where_it_is(row, "query"),
             )
         if not repeats and question.text and not question.has_id:
             times[question.id] += 1
@@ -232,7 +230,10 @@ def _entry(row: Mapping[str, object], place: str, where: Names) -> Entry:
             if swapped
             else f"Accepted: {SHAPES}."
         )
-        raise InputError(f"{place} does not say what was retrieved; its keys are {list(row)}. {hint}")
+        raise InputError(
+            f"{place} does not say what was retrieved; its keys are {list(row)}. {hint}",
+            *where_it_is(row, "retrieved"),
+        )
     if where.with_chunks:
         entry = _chunks(retrieved, place, where)
         return replace(entry, seconds=_seconds(row, place), cost=cost, tokens=tokens)

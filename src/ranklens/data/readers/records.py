@@ -15,7 +15,7 @@ from ranklens.data.readers import frames, names
 from ranklens.data.readers.mappings import as_number
 from ranklens.data.readers.names import Names, given, plain
 from ranklens.data.readers.retrieved import Reading
-from ranklens.errors import InputError, InPython, errors_in, warn
+from ranklens.errors import InputError, InPython, Option, errors_in, warn
 from ranklens.words import counted, kind
 
 SHAPES = (
@@ -213,13 +213,37 @@ def _field(row: Mapping[str, object], where: str, known: Iterable[str], meaning:
             if swapped
             else f" Accepted: {SHAPES}."
         )
+        role = "expected" if known is names.EXPECTED else "retrieved"
+        texts = known is names.EXPECTED and given(row, names.EXPECTED_TEXTS) is not None
         empty = [name for name, value in row.items() if value is None and plain(str(name)) in known]
         if empty:
             raise InputError(
                 f"{where}: {empty[0]!r} is null, so it does not say {meaning}; write [] if that is nothing."
             )
-        raise InputError(f"{where} does not say {meaning}; its keys are {list(row)}.{hint}")
+        raise InputError(
+            f"{where} does not say {meaning}; its keys are {list(row)}.{hint}",
+            *(ask_for_texts() if texts else where_it_is(row, role)),
+        )
     return content
+
+
+def ask_for_texts() -> list[str | Option]:
+    """What to set where a golden set has texts and no ids."""
+    return [" It has expected texts; to find them in retrieved texts, choose ", Option("match", "text"), "."]
+
+
+def where_it_is(row: Mapping[str, object], role: str) -> list[str | InPython]:
+    """What to set where a field has another name, with one of those that are there."""
+    lists = [str(name) for name, value in row.items() if isinstance(value, (list, tuple, Mapping))]
+    fields = lists if role in _LISTED else list(map(str, row))
+    example = next(iter(fields), "FIELD")
+    return [
+        " If it has another name here, say so: ",
+        InPython(
+            f'columns={{"{role}": "{example}"}}', f"--map {role}={example}", f"map: {{{role}: {example}}}"
+        ),
+        ".",
+    ]
 
 
 def _document_id(item: object, where: str, places: Names, inside: Sequence[str] | None) -> str:

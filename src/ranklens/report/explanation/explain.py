@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from ranklens.data.matching.parsing import matching_of
 from ranklens.data.matching.rules import Matching
 from ranklens.data.qrels import read_qrels
 from ranklens.data.readers.names import Names
@@ -159,7 +160,7 @@ def explain(
     query: object,
     policy: Policy | None = None,
     columns: Mapping[str, str] | None = None,
-    match: Matching | None = None,
+    match: Matching | str | None = None,
     rows: int = 20,
     convention: str | Convention | None = None,
     **options: Unpack[PolicyOptions],
@@ -184,6 +185,7 @@ def explain(
     <BLANKLINE>
     P@3 = relevant found / k = 1 / 3 = 0.3333
     """
+    matching = matching_of(match)
 
     def worked(measure: str | Measure, policy: Policy | None, rows: int) -> tuple[OneQuery, Explanation]:
         chosen = make_policy(policy, options)
@@ -192,7 +194,7 @@ def explain(
             chosen = replace(chosen, judged_only=True)
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
             raise InputError(f"rows={rows!r} is not allowed; it is a whole number from 1.")
-        data = read(qrels, run, str(query), chosen, columns, match)
+        data = read(qrels, run, str(query), chosen, columns, matching)
         return data, work_through(parsed, data, rows)
 
     if convention is None:
@@ -203,7 +205,7 @@ def explain(
     tool = conventions.chosen(convention)
     asked = tool.measure(measure)
     # Read once, as the usual number is worked out of the same data.
-    names = Names.of(columns, match)
+    names = Names.of(columns, matching)
     qrels = read_qrels(qrels, names)
     run = read_run(run, qrels, names)
     tool_policy = policy or tool.policy_for([asked])
