@@ -336,7 +336,7 @@ def test_ranks_are_not_compared_with_scores(tmp_path):
 
 
 def test_ids_of_parts_are_text_or_whole_numbers(tmp_path):
-    for doc, message in ((7, None), (7.0, "doc")):
+    for doc, message in ((7, None), (7.0, None), (7.5, "doc")):
         RUN[:2].write_parquet(tmp_path / "part-0.parquet")
         pl.DataFrame({"query": ["q2"], "doc": [doc], "score": [1.0]}).write_parquet(
             tmp_path / "part-1.parquet"

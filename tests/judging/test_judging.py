@@ -267,7 +267,7 @@ WRONG_INPUT = [
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": ["a"]}), "run: no score or rank"),
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": ["a"], "score": ["x"]}), "run: row 1: 'x' in column 'score' is not a number"),
     (QRELS, pl.DataFrame({"query": ["q1"], "doc": [None], "score": [1.0]}), "run: row 1: the doc is missing"),
-    (QRELS, pl.DataFrame({"query": [1.0], "doc": ["a"], "score": [1.0]}), "contains floating-point numbers"),
+    (QRELS, pl.DataFrame({"query": [1.5], "doc": ["a"], "score": [1.0]}), "contains floating-point numbers"),
     (pl.DataFrame({"query": ["q"], "doc": ["a"], "x": [1]}), pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1]}), "qrels: no grade"),
     (pl.DataFrame({"query": ["q"], "doc": ["a"], "rel": [None]}, schema_overrides={"rel": pl.Int64}), pl.DataFrame({"query": ["q"], "doc": ["a"], "score": [1]}), "is None, not a number"),
 ]  # fmt: skip

@@ -88,8 +88,8 @@ class AskOptions:
         wrong = next((name for name in given if name not in names), None)
         if wrong is not None:
             raise InputError(f"There is no option {wrong!r}: {nearest(wrong, names)} See Benchmark.run.")
-        options = cls(**{**given, "match": matching_of(given.get("match"))})
-        return options if options.match is not None else replace(options, match=match)
+        options = cls(**given)  # type: ignore[arg-type]  # a match in words is replaced at once
+        return replace(options, match=matching_of(given.get("match")) or match)
 
     @property
     def oldest_allowed(self) -> float:

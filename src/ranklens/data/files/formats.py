@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -36,6 +36,7 @@ from ranklens.data.files.sources import PathLike, Source, open_source
 from ranklens.data.files.streams import TableStream
 from ranklens.data.files.systems import OneSystem, systems_in, systems_of_scan
 from ranklens.data.readers import frames, judgment_tables, mappings
+from ranklens.data.readers.cells import lists_questions, with_lists
 from ranklens.data.readers.names import USUAL, Names, plain
 from ranklens.errors import InputError, errors_in
 from ranklens.words import brief
@@ -185,7 +186,7 @@ def _records_of_table(
     place: PathLike, kind: str, names: Names, half: Half, system: str | None = None
 ) -> Mapping[str, object] | None:
     """A golden set or a log from a table with one row per question and its documents as a list; None if it has other rows."""
-    from ranklens.data.readers import golden_and_logs, records
+    from ranklens.data.readers import records
 
     table = _scan_table(place, kind)
     of_records = None if table is None else records.names_of_records(table, half, names)
@@ -194,8 +195,13 @@ def _records_of_table(
     name = place.name if isinstance(place, Source) else str(place)
     rows = OneSystem(frames.to_polars, name, system)(table.collect())
     with errors_in(name):
-        read = golden_and_logs.read_golden if half == "golden" else golden_and_logs.read_log
-        return read(rows.to_dicts(), of_records)
+        return _read_records(with_lists(rows.to_dicts(), of_records), half, of_records)
+
+
+def _read_records(rows: Iterable[object], half: Half, names: Names) -> Mapping[str, object]:
+    from ranklens.data.readers.golden_and_logs import read_golden, read_log
+
+    return (read_golden if half == "golden" else read_log)(rows, names)
 
 
 def systems(path: PathLike, kind: str) -> list[str]:
@@ -317,15 +323,14 @@ def _as_one(stream: TableStream) -> pl.DataFrame:
 def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half, names: Names) -> Any:
     """``half`` says what is wanted from records, which may hold judgments, a run or both."""
     if kind in ("csv", "tsv"):
-        numbers = frames.SCORE_NAMES if half == "log" and not names.columns else ()
-        return tables.stream_table(source, kind, partial(_with_name, source, convert), numbers=numbers)
+        return _stream_delimited(source, kind, convert, half, names)
     if kind == "jsonl" and not _holds_records(source, names):
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
     from ranklens.data.readers.records import unwrapped
 
     read = json_lines(source) if kind == "jsonl" else json_document(source)
     with errors_in(source.name):
-        rows = unwrapped(read)
+        rows = unwrapped(read, names)
     if isinstance(rows, Mapping):
         for query, docs in rows.items():
             texts = docs.items() if isinstance(docs, dict) and str in set(map(type, docs.values())) else ()
@@ -338,13 +343,42 @@ def _stream_table(source: Source, kind: str, convert: tables.Convert, half: Half
         raise InputError(f"{source.name}: expected objects with the keys query, doc and a number.")
     with errors_in(source.name):
         if not frames.has_documents_among(rows[0]) or _is_record(rows[0], names):
-            from ranklens.data.readers.golden_and_logs import read_golden, read_log
-
-            return (read_golden if half == "golden" else read_log)(rows, names)
+            return _read_records(rows, half, names)
         try:
             return convert(tables.frame_of_rows(rows))
         except UnicodeEncodeError as error:
             raise InputError(f"{source.name}: {error}") from None
+
+
+def _stream_delimited(source: Source, kind: str, convert: tables.Convert, half: Half, names: Names) -> Any:
+    """A table of documents block by block, or one of questions as a whole."""
+    head = source.head()
+    separator = tables.separator_of(head, kind)
+    if lists_questions(tables.header(head, separator), half, names):
+        rows = _as_one(tables.stream_table(source, kind, lambda table: table)).to_dicts()
+        with errors_in(source.name):
+            return _read_records(with_lists(rows, names), half, names)
+    if separator == ";":
+        convert = partial(_with_points, (*names.own.get("score", ()), *names.own.get("grade", ())), convert)
+        return tables.stream_table(source, kind, partial(_with_name, source, convert))
+    numbers = frames.SCORE_NAMES if half == "log" and not names.columns else ()
+    return tables.stream_table(source, kind, partial(_with_name, source, convert), numbers=numbers)
+
+
+_DECIMAL_COMMA = r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$"
+
+
+def _with_points(own: Sequence[str], convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:
+    """Numbers with decimal commas, as where semicolons part the fields."""
+    import polars as pl
+
+    usual = {*frames.SCORE_NAMES, *frames.GRADE_NAMES}
+    numbers = [
+        name
+        for name, kind in table.schema.items()
+        if kind == pl.String and (name in own or plain(name) in usual)
+    ]
+    return convert(table.with_columns(pl.col(numbers).str.replace(_DECIMAL_COMMA, "$1.$2")))
 
 
 def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:

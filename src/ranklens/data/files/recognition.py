@@ -21,7 +21,7 @@ from ranklens.data.files.remote import (
 from ranklens.data.files.sources import PathLike, Source, open_source
 from ranklens.data.files.suffixes import TABLES, suffix_of
 from ranklens.data.files.systems import refuse_nested, several, system_folders
-from ranklens.data.readers import frames
+from ranklens.data.readers import frames, names
 from ranklens.data.readers.names import plain
 from ranklens.errors import InputError, nearest
 
@@ -46,6 +46,10 @@ _BY_SUFFIX = {
     ".json": "json",
     **dict.fromkeys((".svm", ".svmlight", ".letor"), "svmlight"),
 }
+_QUESTIONS, _LISTS = (
+    {*names.QUERY_IDS, *names.QUERY_TEXTS},
+    {*names.EXPECTED, *names.EXPECTED_TEXTS, *names.RETRIEVED},
+)
 _KNOWN_COLUMNS = {*frames.QUERY_NAMES, *frames.DOC_NAMES}
 
 
@@ -135,7 +139,7 @@ def _by_content(source: Source, what: str) -> str:
         return "trec"
     kind = "tsv" if b"\t" in head.partition(b"\n")[0] else "csv"
     columns = {plain(name) for name in tables.header(head, tables.separator_of(head, kind))}
-    if len(columns & _KNOWN_COLUMNS) >= 2:
+    if len(columns & _KNOWN_COLUMNS) >= 2 or (columns & _QUESTIONS and columns & _LISTS):
         return kind
     return "msmarco" if what == "run" and len(fields) == 3 else "trec"
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from ranklens.data.files import limits, temporary
+from ranklens.data.files.encodings import wide_encoding, write_as_utf8
 from ranklens.data.files.suffixes import suffix_of
 from ranklens.data.files.watching import report
 from ranklens.errors import InputError
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 PIECE = 1 << 24  # bytes read at a time
 _HEAD = 1 << 16  # bytes that show the format
 BOM = b"\xef\xbb\xbf"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 ZST = b"\x28\xb5\x2f\xfd"
 _MAGIC: dict[bytes, str] = {
@@ -314,15 +314,28 @@ def endless_line(name: str) -> InputError:
 
 def _recognised(name: str, file: Path) -> Source:
     with file.open("rb") as opened:
-        start = opened.read(6)
+        start = opened.read(64)
     if not start:
         raise InputError(f"{name}: the file is empty.", path=name)
-    if start.startswith(_UTF_16):
-        raise InputError(f"{name}: this is UTF-16; save the file as UTF-8.", path=name)
+    if encoding := wide_encoding(start):
+        return _in_utf8(name, file, encoding)
     packing = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     source = Source(name, file, packing)
     if source.packing and not source.head(1):
         raise InputError(f"{name}: the file is empty.", path=name)
+    return source
+
+
+def _in_utf8(name: str, file: Path, encoding: str) -> Source:
+    """A copy in UTF-8, which is removed with the source."""
+    place, copy = temporary.private_file()
+    try:
+        write_as_utf8(name, file, encoding, copy)
+        source = _recognised(name, place)
+    except BaseException:
+        temporary.close_private(place, copy)
+        raise
+    weakref.finalize(source, temporary.close_private, place, copy)
     return source
 
 

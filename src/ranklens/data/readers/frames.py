@@ -225,7 +225,7 @@ def useful(columns: Sequence[str], *, ranks: bool) -> list[str]:
     in_short = {name: plain(name) for name in columns}
     ranks = ranks or {*in_short.values()}.isdisjoint(SCORE_NAMES)  # then a rank decides
     known = {*QUERY_NAMES, *DOC_NAMES, *GRADE_NAMES, *SCORE_NAMES, *(RANK_NAMES if ranks else ())}
-    besides = {SYSTEM, *names.SUBTOPICS, *names.EVIDENCE, *names.JUNK}
+    besides = {*_beside_questions(in_short.values()), SYSTEM, *names.SUBTOPICS, *names.EVIDENCE, *names.JUNK}
     wanted = [name for name in columns if in_short[name] in known | besides]
     has_number = any(in_short[name] in (*SCORE_NAMES, *GRADE_NAMES) for name in wanted)
     enough = len([name for name in wanted if in_short[name] not in besides]) > 2
@@ -239,7 +239,7 @@ def names_grade(table: pl.DataFrame) -> bool:
 
 def query_column(table: pl.DataFrame) -> str | None:
     """The column that holds the queries' ids, if one has a usual name."""
-    return _column(table.columns, {}, "query", QUERY_NAMES)
+    return _column(table.columns, {}, "query", _query_names(table.columns))
 
 
 def doc_column(table: pl.DataFrame) -> str | None:
@@ -279,7 +279,7 @@ def ids(table: pl.DataFrame, name: str, what: str) -> pl.Series:
 def columns_used(table: pl.DataFrame, what: str) -> list[str]:
     """The columns that are read as query, document, and grade or score (or the rank in its place)."""
     numbers = [("grade", GRADE_NAMES)] if what == "qrels" else [("score", SCORE_NAMES), ("rank", RANK_NAMES)]
-    roles = [("query", QUERY_NAMES), ("doc", DOC_NAMES), *numbers]
+    roles = [("query", _query_names(table.columns)), ("doc", DOC_NAMES), *numbers]
     by_role = [_column(table.columns, {}, role, known) for role, known in roles]
     kept = by_role[:3] if by_role[2] is not None else by_role
     return [name for name in kept if name is not None]
@@ -314,17 +314,44 @@ def _ids(frame: pl.DataFrame, columns: Columns, what: str) -> tuple[pl.Series, p
     import polars as pl
 
     ids_read = []
-    for role, known in (("query", QUERY_NAMES), ("doc", DOC_NAMES)):
+    for role, known in (("query", _query_names(frame.columns)), ("doc", DOC_NAMES)):
         # Of judgments only: the user's name may be that of the run, which is read later, and has to have it.
         has_own = not {*Names.of(columns).own.get(role, ())}.isdisjoint(frame.columns)
         own = columns if what == "run" or has_own else {}
         name = _column(frame.columns, own, role, known)
         if name is None:
             raise lacking(what, role, frame.columns)
-        _check_id_type(frame.schema[name], name, role, what)
-        column = frame[name]
+        column = whole_ids(frame[name])
+        _check_id_type(column.dtype, name, role, what)
         ids_read.append((column if column.dtype == pl.String else column.cast(pl.String)).alias(role))
     return ids_read[0], ids_read[1]
+
+
+def _query_names(columns: Sequence[str]) -> tuple[str, ...]:
+    """The usual names of the column that identifies the query: ``id`` before ``topic`` where questions have a column of their own."""
+    return (*names.SAY_ID, *_beside_questions(map(plain, columns))[:1], *QUERY_NAMES)
+
+
+def _beside_questions(in_short: Iterable[str]) -> tuple[str, ...]:
+    """``id`` and the text, if both are there: then an id is that of the question, where it else may be that of the row.
+
+    >>> _beside_questions(["id", "topic", "question", "doc_id"]), _beside_questions(["id", "topic", "doc_id"])
+    (('id', 'question'), ())
+    """
+    present = {*in_short}
+    text = next((name for name in ("question", "query_text", "user_input") if name in present), None)
+    return ("id", text) if text and "id" in present else ()
+
+
+def whole_ids(column: pl.Series) -> pl.Series:
+    """Ids as whole numbers where pandas made 7.0 of 7, because another cell is empty; anything else as it is."""
+    import polars as pl
+
+    if not column.dtype.is_float() or not len(column):
+        return column
+    numbers = column.fill_nan(None)
+    is_whole = ((numbers == numbers.round()) & (numbers.abs() < 2**53)).fill_null(value=True).all()
+    return numbers.cast(pl.Int64) if is_whole else column
 
 
 def _check_id_type(kind: pl.DataType, name: str, role: str, what: str) -> None:

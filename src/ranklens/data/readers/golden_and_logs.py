@@ -19,6 +19,7 @@ from ranklens.data.readers.paths import follow
 from ranklens.data.readers.rankings import Entry, Golden, Log, Question, one_line
 from ranklens.data.readers.records import (
     SHAPES,
+    as_id,
     as_mapping,
     document_ids,
     expected_grades,
@@ -192,7 +193,7 @@ def _each(
         name, text = where.find(row, "query"), where.find(row, "text")
         shown = str(text) if text else None
         own = shown if shown is not None else str(number)
-        question = Question(own if name is None else str(name), shown, has_id=name is not None)
+        question = Question(own if name is None else as_id(name), shown, has_id=name is not None)
         says_both = says_what_is_relevant(row, where) and says_what_was_retrieved(row, where)
         if not (
             numbered or question.has_id or question.text or says_both

@@ -50,7 +50,8 @@ ASSESSORS = ("assessor", "assessor_id", "annotator", "annotator_id", "judge", "r
 RETRIEVED = (
     "retrieved", "actual_ranking", "retrieved_context_ids", "retrieved_ids", "retrieved_chunk_ids", "retrieved_doc_ids",
     "retrieved_docs", "retrieved_documents", "retrieved_chunks", "results", "ranking", "actual_reference", "retrieved_contexts",
-    "hits", "matches", "search_results", "documents", "chunks", "predictions", "recommendations",
+    "hits", "matches", "search_results", "context_ids", "contexts", "source_documents", "source_nodes", "nodes", "documents",
+    "passages", "chunks", "predictions", "recommendations",
 )  # fmt: skip
 EXPECTED = (
     "relevant", "expected", "expected_reference", "expected_ranking", "reference_context_ids", "expected_ids",

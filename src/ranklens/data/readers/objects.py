@@ -87,6 +87,10 @@ def as_records(value: object, names: Names, half: Literal["golden", "log"]) -> A
     from ranklens.data.readers.golden_and_logs import read_golden, read_log
 
     rows = records.rows_of(value)
+    if frames.is_frame(value):
+        from ranklens.data.readers.cells import with_lists
+
+        rows = with_lists(rows, of_records)
     return (read_golden if half == "golden" else read_log)(rows, of_records)
 
 

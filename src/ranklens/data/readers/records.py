@@ -22,6 +22,7 @@ SHAPES = (
     '{"id": …, "question": …, "expected_chunk_ids": [...]} in a golden set, {"question_id": …, "retrieved": [{"chunk_id": …, "score": …}]} '
     'in a log, or both in one: {"query": …, "retrieved_ids": [...], "expected_ids": [...]}'
 )
+_SURE_TEXTS = ("question", "query_text", "user_input", "query")
 _LISTED = ("retrieved", "expected", "passages", "steps")
 _FAILED = {"failed", "failure", "error", "timeout", "timed_out", "exception"}
 
@@ -62,7 +63,7 @@ def lists_documents(row: Mapping[str, Any], where: Names | None = None) -> bool:
     return any(isinstance(places.find(row, role), (list, tuple, AbstractSet, Mapping)) for role in _LISTED)
 
 
-def unwrapped(value: object, *, any_rows: bool = False) -> Any:
+def unwrapped(value: object, where: Names | None = None, *, any_rows: bool = False) -> Any:
     """The list of records inside an object that wraps it, such as a page of an API; anything else as it is.
 
     Only records about a question and rows about a document tell that it is one, or with ``any_rows`` any objects.
@@ -76,14 +77,24 @@ def unwrapped(value: object, *, any_rows: bool = False) -> Any:
         in_short = {names.plain(str(key)) for key in row}
         has_texts = given(row, names.EXPECTED_TEXTS) is not None and given(row, names.QUERY_TEXTS) is not None
         is_pair = not (in_short.isdisjoint(frames.QUERY_NAMES) or in_short.isdisjoint(names.DOCS))
-        return lists_documents(row) or has_texts or is_pair
+        return lists_documents(row, where) or has_texts or is_pair
+
+    def is_question(row: Mapping[str, object]) -> bool:
+        """Whether this is surely a record about a question of its own, not a document that was retrieved for one."""
+        return given(row, (*names.SAY_ID, *_SURE_TEXTS)) is not None and lists_documents(row, where)
 
     wrapper = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if (
-        not isinstance(wrapper, Mapping)
-        or given(wrapper, (*names.SAY_ID, "id", "_id", *names.QUERY_TEXTS)) is not None
-    ):
+    if not isinstance(wrapper, Mapping):
         return value
+    parts = [part for part in wrapper.values() if isinstance(part, (list, dict)) and part]
+    if (
+        len(parts) == 1 and isinstance(parts[0], dict) and len(wrapper) > 1
+    ):  # such as {"data": {"records": [...]}, "page": 1}
+        inner = unwrapped(parts[0], where, any_rows=any_rows)
+        return value if inner is parts[0] else inner
+    if given(wrapper, (*names.SAY_ID, "id", "_id", *names.QUERY_TEXTS)) is not None:
+        is_row = is_question
+        any_rows = False
     lists = {
         key: rows
         for key, rows in wrapper.items()
@@ -254,7 +265,17 @@ def _document_id(item: object, where: str, places: Names, inside: Sequence[str] 
         raise InputError(
             f"{where}: {item!r:.60} has no document id; give an id, or a dict with the key 'id'."
         )
-    return str(doc)
+    return as_id(doc)
+
+
+def as_id(value: object) -> str:
+    """An id as text; 7.0, which pandas makes of 7 where another is missing, is 7.
+
+    >>> as_id(7.0), as_id("7.0"), as_id(7.5)
+    ('7', '7.0', '7.5')
+    """
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return str(int(value)) if isinstance(value, float) and is_whole else str(value)
 
 
 def _number(grade: object, where: str) -> float:

@@ -229,6 +229,8 @@ class Reading:
     def _as_id(self, found: object, item: object) -> str | None:
         if found is None or isinstance(found, str):
             return found or None
+        if isinstance(found, float) and found.is_integer():
+            return str(int(found))  # as pandas writes a whole number where another one is missing
         # What prints as its address has no id.
         is_nameless = getattr(type(found), "__repr__", None) is object.__repr__
         if isinstance(found, _NO_IDS) or is_nameless:
