@@ -36,9 +36,9 @@ class ReadOptions:
     run_format: str | None = option(None, "Format of the runs, if it is not recognised.")
     places: list[str] | None = option(
         None,
-        "Path of a field that has another name: query, text, expected, retrieved, doc, score, rank or grade. Can be repeated.",
+        "Path of a field that has another name: query, text, expected, retrieved, doc, score, rank or grade; in one file alone as golden:ROLE or NAME:ROLE. Can be repeated.",
         flags=("--map",),
-        metavar="ROLE=PATH",
+        metavar="[FILE:]ROLE=PATH",
     )
 
     @cached_property
@@ -48,7 +48,9 @@ class ReadOptions:
         for text in self.places or ():
             role, equals, path = text.partition("=")
             if not equals or not role or not path:
-                raise InputError(f"--map {text}: expected ROLE=PATH, e.g. expected=gold.ids.")
+                raise InputError(
+                    f"--map {text}: expected ROLE=PATH, e.g. expected=gold.ids or golden:query=id."
+                )
             columns[role] = path
         return columns or None
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from ranklens.data.files.suffixes import names_of_path
 from ranklens.data.readers import judgments
 from ranklens.data.readers.judgments import Judgments
 from ranklens.data.readers.mappings import Id as Id  # noqa: PLC0414  for everyone behind the doors
-from ranklens.data.readers.names import USUAL, Names
+from ranklens.data.readers.names import GOLDEN, USUAL, Names
 from ranklens.data.readers.rankings import Golden
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def read_qrels(
         return Qrels.of(value if isinstance(value, Prepared) else _with_parts(judgments.enriched(value)))
     from ranklens.data.readers import objects
 
+    names = names.for_input(*GOLDEN, *names_of_path(value))
     source = objects.as_source(value)
     if source is None:
         return Qrels.of(_from_objects(value, names, what))

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from ranklens import words
+from ranklens.data.files.suffixes import names_of_path
 from ranklens.data.qrels import Dicts, Qrels, Scored, texts_beside
 from ranklens.data.readers import objects
-from ranklens.data.readers.names import USUAL, Names
+from ranklens.data.readers.names import RUN, USUAL, Names
 from ranklens.data.readers.objects import is_path
 from ranklens.data.readers.rankings import Log, Rankings
 from ranklens.errors import InputError
@@ -263,7 +264,7 @@ def opened_run(value: object, qrels: Qrels, names: Names = USUAL, format: str | 
     """A :class:`RunFile` for a path or an open file, a log for records; everything else as it is."""
     if isinstance(value, (RunFile, Run, Mapping)):
         return value
-    names = qrels.names_of_runs(names)
+    names = qrels.names_of_runs(names).for_input(*RUN, *names_of_path(value))
     source = objects.as_source(value)
     if source is not None:
         return RunFile(source, format, qrels.scored, names)

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
 from ranklens import words
+from ranklens.data.files.suffixes import names_of_path
 from ranklens.data.qrels import Dicts, Id, Qrels, read_qrels
 from ranklens.data.readers import frames
 from ranklens.data.readers.names import USUAL, Names
@@ -41,6 +42,8 @@ def read_inputs(
     if usual and type(run) is dict and isinstance(qrels, PreparedJudgments) and qrels.are_grades:
         return Qrels(qrels), Run(run)  # which costs small calls nothing
     names = USUAL if usual else Names.of(columns, match)
+    if names.by_input and not isinstance(qrels, Qrels):
+        names.refuse_unknown([*names_of_path(qrels), *names_of_path(run)])
     gold = read_qrels(qrels, names)
     if match is None and gold.has_passages:
         from ranklens.data.matching.evidence import ByEvidence

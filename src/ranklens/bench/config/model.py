@@ -245,7 +245,8 @@ class Data(Part):
     map: dict[str, str] = Field(
         default_factory=dict,
         description="Where fields of golden sets, logs and tables are, if they have other names: roles (query, text, expected, "
-        "retrieved, doc, score, rank, grade) with names or paths, such as {expected: gold.ids}.",
+        "retrieved, doc, score, rank, grade) with names or paths, such as {expected: gold.ids}; for one input alone, such as "
+        "{'golden:query': id} or {'a:doc': chunk.id} for the run a.",
     )
 
     @property

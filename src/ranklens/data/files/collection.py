@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from ranklens.data.files.suffixes import name_of_file
+from ranklens.data.files.suffixes import name_of_file, names_of_path
 from ranklens.data.qrels import Qrels, Scored, read_qrels
-from ranklens.data.readers.names import USUAL, Names
+from ranklens.data.readers.names import RUN, USUAL, Names
 from ranklens.data.run import RunFile, opened_run, read_run
 from ranklens.errors import InputError, RankLensError
 
@@ -56,8 +56,19 @@ def open_collection(
     gold = read_qrels(qrels, names, qrels_format)
     names = gold.names_of_runs(names)
     if not isinstance(runs, Mapping):
-        return Collection(gold, open_runs(runs, run_format, gold.scored, names, bad))
-    opened = {name: opened_run(run, gold, names, run_format) for name, run in runs.items()}
+        found = open_runs(runs, run_format, gold.scored, names, bad)
+        files = [part for path in (qrels, *paths_of(runs)) for part in names_of_path(path)]
+        if not isinstance(qrels, Qrels):  # else they were checked where the judgments were read
+            names.refuse_unknown([*found, *files])
+        return Collection(gold, dict(found))
+    if not isinstance(qrels, Qrels):
+        names.refuse_unknown(
+            [*runs, *(part for path in (qrels, *runs.values()) for part in names_of_path(path))]
+        )
+    opened = {
+        name: opened_run(run, gold, names.for_input(*RUN, *names_of_path(run), name), run_format)
+        for name, run in runs.items()
+    }
     for name, run in opened.items():
         if isinstance(run, RunFile) and run.among < len(runs):
             opened[name] = replace(run, among=len(runs))
@@ -70,7 +81,7 @@ def open_runs(
     scored: Scored | None = None,
     names: Names = USUAL,
     bad: Bad = None,
-) -> dict[str, object]:
+) -> Mapping[str, object]:
     """Runs by name, from paths, ``NAME=PATH`` and patterns; those that cannot be recognised are put into ``bad``, if it is given."""
     from ranklens.data.files.parts import files_of_runs, is_in_parts, parts_kind, warn_of_parts
 
@@ -101,7 +112,13 @@ def open_runs(
             bad[name or path] = error
     if bad and not opened:
         raise next(iter(bad.values()))
-    return _named(opened)
+    by_name = _named(opened)
+    if not names.by_input:
+        return by_name
+    return {
+        name: replace(file, names=names.for_input(*RUN, *names_of_path(file), name))
+        for name, file in by_name.items()
+    }
 
 
 def names_of(runs: Sequence[str]) -> dict[str, str]:
@@ -137,7 +154,7 @@ def _printable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _named(files: Sequence[tuple[str | None, RunFile]]) -> dict[str, object]:
+def _named(files: Sequence[tuple[str | None, RunFile]]) -> dict[str, RunFile]:
     """By the given name, else by tag if every file without a name has its own tag, else by file name.
 
     A file that is no run after all goes by its path, so that the others keep their tags.

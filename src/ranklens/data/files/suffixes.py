@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
 
 TABLES = {
@@ -12,7 +13,21 @@ TABLES = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-_OTHERS = (".json", ".txt", ".trec", ".run", ".res", ".out", ".dat", ".qrels", ".svm", ".svmlight", ".letor")
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_OTHERS = (
+    *WORKBOOKS,
+    ".json",
+    ".txt",
+    ".trec",
+    ".run",
+    ".res",
+    ".out",
+    ".dat",
+    ".qrels",
+    ".svm",
+    ".svmlight",
+    ".letor",
+)
 PACKINGS = (".gz", ".zst", ".xz", ".bz2")
 
 
@@ -24,6 +39,18 @@ def suffix_of(name: PurePath) -> str:
     """
     inner = PurePath(name.stem) if name.suffix.lower() in PACKINGS else name
     return inner.suffix.lower()
+
+
+def names_of_path(value: object) -> tuple[str, ...]:
+    """What a file may be called: its path, its name, and its name without what says the format; nothing for anything else.
+
+    >>> names_of_path("logs/a.jsonl.gz")
+    ('logs/a.jsonl.gz', 'a.jsonl.gz', 'a')
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        return ()
+    path = os.fspath(value)
+    return path, PurePath(path).name, name_of_file(path)
 
 
 def name_of_file(path: str) -> str:

@@ -91,6 +91,10 @@ ROLES: Mapping[str, Sequence[str]] = {
     "error": ERRORS,
 }
 SHARED = frozenset({"query", "text", "doc"})  # roles that judgments and runs both have
+GOLDEN, RUN = (
+    ("golden", "qrels"),
+    ("run", "log"),
+)  # what the inputs are called where names belong to one of them
 _OTHER_WORDS = {"relevant": "expected", "question": "text", "results": "retrieved", "id": "query"}
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -135,34 +139,63 @@ class Names:
     # The user's names may be those of one input only: which roles have their usual names where a row lacks the user's, and which were met.
     optional: frozenset[str] = frozenset()
     met: set[str] = field(default_factory=set, compare=False)
+    by_input: Mapping[str, Mapping[str, Sequence[str]]] = field(
+        default_factory=dict
+    )  # names of single inputs alone
+    strict: frozenset[str] = frozenset()  # roles that the user named for this very input
 
     @classmethod
     def of(cls, columns: Mapping[str, str | Sequence[str]] | None, match: Any = None) -> Names:
-        """From ``columns=`` (a name or path for each role, or several of which the first that is there counts) and ``match=``."""
+        """From ``columns=`` (a name or path for each role, or several of which the first that is there counts) and ``match=``.
+
+        A role may belong to one input alone: ``golden:query`` to the judgments, ``a:doc`` to the run or the file called ``a``.
+
+        >>> Names.of({"golden:query": "id", "doc": "chunk"}).for_input("golden").own
+        {'doc': ['chunk'], 'query': ['id']}
+        """
         if not columns and match is None:
             return USUAL
         own: dict[str, Sequence[str]] = {}
-        for word, place in (columns or {}).items():
+        by_input: dict[str, dict[str, Sequence[str]]] = {}
+        for text, place in (columns or {}).items():
+            name, _, word = str(text).rpartition(":")
             role = _OTHER_WORDS.get(word, word)
             if role not in ROLES:
-                raise InputError(f"columns: there is no {word!r}: {nearest(str(word), ROLES)}")
-            own[role] = [place] if isinstance(place, str) else list(place)
+                raise InputError(f"columns: there is no {word!r}: {nearest(word, ROLES)}")
+            (by_input.setdefault(name, {}) if name else own)[role] = (
+                [place] if isinstance(place, str) else list(place)
+            )
         reads_chunks = getattr(match, "reads_chunks", False)
         id_from = None if reads_chunks else getattr(match, "id_from", None)
-        return cls(own, id_from, getattr(match, "expects_texts", False), reads_chunks)
+        return cls(own, id_from, getattr(match, "expects_texts", False), reads_chunks, by_input=by_input)
 
     @property
     def columns(self) -> Mapping[str, Sequence[str]] | None:
         """The user's own names, as tables take them."""
         return self.own or None
 
+    def for_input(self, *called: str) -> Names:
+        """For one input, which goes by any of these names."""
+        if not self.by_input:
+            return self
+        mine = {role: places for name in called for role, places in self.by_input.get(name, {}).items()}
+        return replace(self, own={**self.own, **mine}, by_input={}, strict=frozenset(mine))
+
+    def refuse_unknown(self, called: Iterable[str]) -> None:
+        """Refuse names of inputs that do not exist; the judgments and the runs in general always do."""
+        inputs = list(dict.fromkeys([*GOLDEN, *RUN, *called]))
+        wrong = next((name for name in self.by_input if name not in inputs), None)
+        if wrong is not None:
+            role = next(iter(self.by_input[wrong]))
+            raise InputError(f"{wrong}:{role}: no input is called {wrong!r}: {nearest(wrong, inputs)}")
+
     def for_golden(self) -> Names:
         """For judgments, which are read first: what both inputs have may be called so in the run alone."""
-        return replace(self, optional=SHARED)
+        return replace(self, optional=SHARED - self.strict)
 
     def for_log(self) -> Names:
         """For a run: what the judgments called so may have its usual name."""
-        return replace(self, optional=SHARED & self.met)
+        return replace(self, optional=(SHARED & self.met) - self.strict)
 
     def find(self, row: Any, role: str, known: Sequence[str] | None = None) -> Any:
         """What a row says for a role, under the user's name for it, else under one of ``known``."""
