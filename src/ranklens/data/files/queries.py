@@ -10,6 +10,7 @@ from typing import Any
 from ranklens.data.files.rows import each_row, read_rows
 from ranklens.data.files.sources import open_source
 from ranklens.data.readers import frames, names, records
+from ranklens.data.readers.cells import with_lists
 from ranklens.data.readers.golden_and_logs import from_records
 from ranklens.errors import InputError
 
@@ -59,15 +60,22 @@ def read_queries(value: object) -> Queries:
 def golden(path: str | Path) -> Queries | None:
     """The questions of a file that says of each both its text and what is relevant; None for any other file.
 
-    Only JSON, JSONL and Parquet can hold lists of relevant documents, so nothing else is read.
+    Only JSON, JSONL, Parquet, workbooks, and cells of CSV and TSV can hold lists of relevant documents, so nothing else is read.
     """
     if not Path(path).is_file():
         return None
-    if not open_source(Path(path)).head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[", b"PAR1")):
+    source = open_source(Path(path))
+    is_json = source.head().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[", b"PAR1"))
+    if not is_json and source.suffix not in (".csv", ".tsv"):
         return None
     try:
         first = next(each_row(path), {})
-        if not records.says_what_is_relevant(first) or not any(first.get(name) for name in TEXT_NAMES):
+        of_documents = not is_json and frames.has_documents_among(first)
+        if (
+            of_documents
+            or not records.says_what_is_relevant(first)
+            or not any(first.get(name) for name in TEXT_NAMES)
+        ):
             return None
     except InputError:
         return None
@@ -86,6 +94,8 @@ def read_judgments(path: str | Path) -> Any:
 
 
 def _queries(rows: list[dict[str, Any]]) -> Queries:
+    if any(isinstance(names.given(row, names.EXPECTED), str) for row in rows):  # a table has lists in cells
+        rows = with_lists(rows, names.USUAL)
     texts: dict[str, str] = {}
     first_row: dict[str, int] = {}
     for number, row in enumerate(rows, 1):

@@ -19,7 +19,7 @@ from ranklens.data.files.remote import (
     remote_kind,
 )
 from ranklens.data.files.sources import PathLike, Source, open_source
-from ranklens.data.files.suffixes import TABLES, suffix_of
+from ranklens.data.files.suffixes import TABLES, WORKBOOKS, suffix_of
 from ranklens.data.files.systems import refuse_nested, several, system_folders
 from ranklens.data.readers import frames, names
 from ranklens.data.readers.names import plain
@@ -44,6 +44,7 @@ FORMATS = (
 _BY_SUFFIX = {
     **{suffix: kind for suffix, kind in TABLES.items() if kind != "tsv"},
     ".json": "json",
+    **dict.fromkeys(WORKBOOKS, "parquet"),  # which their sheets are copied to
     **dict.fromkeys((".svm", ".svmlight", ".letor"), "svmlight"),
 }
 _QUESTIONS, _LISTS = (

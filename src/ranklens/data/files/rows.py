@@ -81,7 +81,7 @@ def _from_file(path: str | Path, what: str) -> Iterator[dict[str, Any]]:
     head = source.head().lstrip(b"\xef\xbb\xbf \t\r\n")
     try:
         if head.startswith(b"PAR1"):
-            yield from formats.read_table(place, "parquet").iter_rows(named=True)
+            yield from formats.read_table(source, "parquet").iter_rows(named=True)
         elif source.suffix == ".json" or head.startswith(b"["):
             source.check_json()
             yield from each_row(unwrapped(loads(without_bom(source.read()).decode()), any_rows=True), what)

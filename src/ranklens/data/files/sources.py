@@ -23,13 +23,13 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from ranklens.data.files import limits, temporary
 from ranklens.data.files.encodings import wide_encoding, write_as_utf8
-from ranklens.data.files.suffixes import suffix_of
+from ranklens.data.files.suffixes import WORKBOOKS, suffix_of
 from ranklens.data.files.watching import report
 from ranklens.errors import InputError
 
@@ -318,7 +318,11 @@ def _recognised(name: str, file: Path) -> Source:
     if not start:
         raise InputError(f"{name}: the file is empty.", path=name)
     if encoding := wide_encoding(start):
-        return _in_utf8(name, file, encoding)
+        return _changed(name, partial(write_as_utf8, name, file, encoding))
+    if suffix_of(PurePath(name)) in WORKBOOKS and not start.startswith(b"PAR1"):
+        from ranklens.data.files.workbooks import write_as_parquet
+
+        return _changed(name, partial(write_as_parquet, name, file))
     packing = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
     source = Source(name, file, packing)
     if source.packing and not source.head(1):
@@ -326,11 +330,11 @@ def _recognised(name: str, file: Path) -> Source:
     return source
 
 
-def _in_utf8(name: str, file: Path, encoding: str) -> Source:
-    """A copy in UTF-8, which is removed with the source."""
+def _changed(name: str, write: Callable[[BinaryIO], None]) -> Source:
+    """A copy in a form that readers take, which is removed with the source."""
     place, copy = temporary.private_file()
     try:
-        write_as_utf8(name, file, encoding, copy)
+        write(copy)
         source = _recognised(name, place)
     except BaseException:
         temporary.close_private(place, copy)

@@ -25,7 +25,7 @@ from ranklens.data.files.output import write_whole
 from ranklens.data.files.parts import is_in_parts
 from ranklens.data.files.sources import open_source
 from ranklens.data.files.streams import TableStream
-from ranklens.data.files.suffixes import TABLES
+from ranklens.data.files.suffixes import TABLES, WORKBOOKS
 from ranklens.data.files.systems import OneSystem
 from ranklens.data.readers import frames
 from ranklens.errors import InputError, nearest, warn
@@ -91,6 +91,8 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
     inner = Path(target.stem) if packing else target
     if not given and inner.suffix.lower() == ".json":
         raise InputError(f"{inner}: RankLens does not write JSON; use .jsonl, with one object per line.")
+    if not given and inner.suffix.lower() in WORKBOOKS:
+        raise InputError(f"{inner}: RankLens does not write workbooks; use .csv, which they open.")
     format = given or TABLES.get(inner.suffix.lower(), "trec")  # noqa: A001
     if packing and format == "parquet":
         raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
