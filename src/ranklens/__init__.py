@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ranklens.models.embeddings.evaluation import evaluate_embeddings
     from ranklens.models.embeddings.score_arrays import evaluate_scores
     from ranklens.policy import Policy
+    from ranklens.recipes.inspection.inspect import inspect
     from ranklens.recipes.items import (
         AveragePrecisionAtK,
         DatasetItem,
@@ -140,6 +141,7 @@ _HOME = {
     "assessment.support": "support",
     "assessment.trust": "Trust probes trust",
     "data.matching.answers": "answers",
+    "recipes.inspection.inspect": "inspect",
     "recipes.pipeline": "gate_efficiency k_sweep reranking_improvement routing_accuracy",
     "policy": "Policy",
     "data.readers.golden_and_logs": "from_records",
@@ -223,6 +225,7 @@ __all__ = [
     "gate_efficiency",
     "hit_rate_at_k",
     "hits",
+    "inspect",
     "judge",
     "judge_sessions",
     "judgments",

@@ -41,7 +41,7 @@ _HEAD = 1 << 16  # bytes that show the format
 BOM = b"\xef\xbb\xbf"
 _DAMAGED = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error)
 ZST = b"\x28\xb5\x2f\xfd"
-_MAGIC: dict[bytes, str] = {
+MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gz",
     ZST: "zst",
     b"\xfd7zXZ\x00": "xz",
@@ -272,7 +272,7 @@ def _whole_lines(name: str, stream: BinaryIO) -> Iterator[bytes]:
     waiting, is_text = 0, None  # bytes since the last end of line
     while piece := stream.read(1 << 20):
         if is_text is None:
-            is_text = not piece.lstrip(BOM + b" \t\r\n").startswith((*_MAGIC, b"PAR1", b"{", b"["))
+            is_text = not piece.lstrip(BOM + b" \t\r\n").startswith((*MAGIC, b"PAR1", b"{", b"["))
         waiting = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else waiting + len(piece)
         if is_text and waiting > limits.LONGEST_LINE:
             raise endless_line(name)
@@ -323,7 +323,7 @@ def _recognised(name: str, file: Path) -> Source:
         from ranklens.data.files.workbooks import write_as_parquet
 
         return _changed(name, partial(write_as_parquet, name, file))
-    packing = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    packing = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None)
     source = Source(name, file, packing)
     if source.packing and not source.head(1):
         raise InputError(f"{name}: the file is empty.", path=name)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from shlex import quote
 from typing import Any, Literal
 
 from ranklens.data.readers import frames, names
@@ -24,6 +25,22 @@ SHAPES = (
 )
 _SURE_TEXTS = ("question", "query_text", "user_input", "query")
 _LISTED = ("retrieved", "expected", "passages", "steps")
+_LIKELY = {  # parts of names that a field of this role may have
+    "expected": (
+        "gold",
+        "relev",
+        "right",
+        "correct",
+        "truth",
+        "expect",
+        "target",
+        "reference",
+        "positive",
+        "answer",
+    ),
+    "retrieved": ("retriev", "result", "hit", "source", "context", "chunk", "passage", "node", "doc", "rank"),
+    "query": ("id", "key", "number", "question", "query", "no"),
+}
 _FAILED = {"failed", "failure", "error", "timeout", "timed_out", "exception"}
 
 
@@ -246,12 +263,16 @@ def ask_for_texts() -> list[str | Option]:
 def where_it_is(row: Mapping[str, object], role: str) -> list[str | InPython]:
     """What to set where a field has another name, with one of those that are there."""
     lists = [str(name) for name, value in row.items() if isinstance(value, (list, tuple, Mapping))]
-    fields = lists if role in _LISTED else list(map(str, row))
-    example = next(iter(fields), "FIELD")
+    cells = [str(name) for name, value in row.items() if isinstance(value, str) and "|" in value]
+    fields = (lists or cells) if role in _LISTED else list(map(str, row))
+    likely = (name for name in fields or map(str, row) if any(part in plain(name) for part in _LIKELY[role]))
+    example = next(likely, next(iter(fields), "FIELD"))
     return [
         " If it has another name here, say so: ",
         InPython(
-            f'columns={{"{role}": "{example}"}}', f"--map {role}={example}", f"map: {{{role}: {example}}}"
+            f'columns={{"{role}": "{example}"}}',
+            f"--map {quote(f'{role}={example}')}",
+            f"map: {{{role}: {example}}}",
         ),
         ".",
     ]

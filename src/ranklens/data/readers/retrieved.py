@@ -335,13 +335,9 @@ def _places(item: object) -> list[str]:
         texts = [str(i) for i, part in enumerate(item) if isinstance(part, str)]
         return texts + [str(i) for i in range(len(item)) if str(i) not in texts]
     fields = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
-    top = [str(name) for name in fields if not str(name).startswith("_")]
-    inside = [
-        f"{name}.{key}"
-        for name in ("metadata", "meta", "payload")
-        if isinstance(fields.get(name), Mapping)
-        for key in fields[name]
-    ]
+    nested = {str(name): part for name, part in fields.items() if isinstance(part, Mapping)}
+    top = [str(name) for name in fields if not str(name).startswith("_") and name not in nested]
+    inside = [f"{name}.{key}" for name, part in nested.items() for key in part]
     return inside + top
 
 

@@ -1,0 +1,1 @@
+"""What files hold, as RankLens understands them."""
