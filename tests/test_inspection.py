@@ -1,7 +1,9 @@
 """What inspect says of files: roles, fields, joins, and options that mend problems because they were tried."""
 
+import io
 import json
 import shlex
+import sys
 
 import polars as pl
 import pytest
@@ -160,3 +162,9 @@ def test_the_command(folder, capsys):
     assert run(capsys, "inspect", "texts.jsonl", "textlog.jsonl", "--match", "text")[0] == 0
     html = rl.inspect("qrels.txt", "run.csv")._repr_html_()
     assert "<table>" in html
+
+
+def test_standard_input_is_read_once(folder, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "run.txt").read_bytes())))
+    found = rl.inspect("qrels.txt", "-")
+    assert (found.files[1].role, found.files[1].size) == ("run", "2 queries, 2 rows")

@@ -89,3 +89,11 @@ def test_no_workbook_is_written(tmp_path):
     (tmp_path / "run.txt").write_text("q1 Q0 a 1 1 t\n")
     with pytest.raises(rl.InputError, match="does not write workbooks"):
         convert(tmp_path / "run.txt", tmp_path / "run.xlsx")
+
+
+def test_a_golden_set_of_a_workbook_is_converted(tmp_path):
+    from ranklens.data.files.writing import convert
+
+    path = workbook(tmp_path / "golden.xlsx", GOLDEN)
+    assert convert(path, tmp_path / "golden.jsonl") == (3, "golden")
+    assert rl.judgments(tmp_path / "golden.jsonl") == rl.judgments(path)

@@ -1,4 +1,4 @@
-"""``ranklens convert``: judgments or a run in another format."""
+"""``ranklens convert``: a golden set, judgments or a run in another format."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from ranklens.words import in_one_line
 
 EXAMPLES = (
     "\n\nExamples:\n\n  ranklens convert run.txt run.parquet\n\n  ranklens convert qrels.parquet qrels.csv\n"
+    "\n  ranklens convert golden.xlsx golden.jsonl\n"
     "\n  zcat run.gz | ranklens convert - run.jsonl.zst --kind run\n"
     "\n  ranklens convert run.parquet - --format csv | head\n"
 )
 
 
 def convert(
-    source: Annotated[str, Argument("Judgments or a run, in any format; - is standard input.")],
+    source: Annotated[str, Argument("A golden set, judgments or a run, in any format; - is standard input.")],
     target: Annotated[
         Path,
         Argument(
@@ -27,20 +28,23 @@ def convert(
             "- is standard output."
         ),
     ],
-    kind: Annotated[str | None, Description("Content, if the columns do not show it: qrels or run.")] = None,
+    kind: Annotated[
+        str | None, Description("Content, if the columns do not show it: golden, qrels or run.")
+    ] = None,
     format: Annotated[  # noqa: A002
         str | None,
         Description("Output format, if the suffix does not show it: trec, csv, tsv, jsonl or parquet."),
     ] = None,
 ) -> None:
-    """Convert judgments or a run to another format; nothing is lost."""
+    """Convert a golden set, judgments or a run to another format; nothing is lost."""
     from ranklens.data.files.output import check_output, is_stream
     from ranklens.data.files.writing import convert as write
 
     check_output(target, [source])
     with bar():
         rows, what = write(source, target, kind, format)
-    written = f"{rows:,} rows of {'judgments' if what == 'qrels' else 'a run'}"
+    content = {"golden": "a golden set", "qrels": "judgments", "run": "a run"}[what]
+    written = f"{rows:,} rows of {content}"
     say_result(
         written if str(target) == "-" else in_one_line(f"{target}: {written}"), to_errors=is_stream(target)
     )

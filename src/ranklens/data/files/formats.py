@@ -204,6 +204,17 @@ def _read_records(rows: Iterable[object], half: Half, names: Names) -> Mapping[s
     return (read_golden if half == "golden" else read_log)(rows, names)
 
 
+def scanned_columns(place: PathLike) -> list[str]:
+    """The columns of a Parquet file; none if it is packed once more."""
+    table = _scan_table(place, "parquet")
+    return [] if table is None else frames.column_names(table)
+
+
+def may_hold_records(source: Source, kind: str) -> bool:
+    """Whether the first lines are those of records about questions; a JSON document always may be."""
+    return kind == "json" or _holds_records(source)
+
+
 def systems(path: PathLike, kind: str) -> list[str]:
     """The systems that a column names in a table; none in other formats, which have no columns."""
 

@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from ranklens.data.files import formats, limits, recognition, samples, trec
+from ranklens.data.files.golden_rows import as_frame, golden_rows
 from ranklens.data.files.output import write_whole
 from ranklens.data.files.parts import is_in_parts
-from ranklens.data.files.sources import open_source
+from ranklens.data.files.sources import Source, open_source
 from ranklens.data.files.streams import TableStream
-from ranklens.data.files.suffixes import TABLES, WORKBOOKS
+from ranklens.data.files.suffixes import TABLES, WORKBOOKS, suffix_of
 from ranklens.data.files.systems import OneSystem
 from ranklens.data.readers import frames
+from ranklens.data.readers.golden_and_logs import read_golden
 from ranklens.errors import InputError, nearest, warn
 from ranklens.words import brief, counted
 
@@ -55,16 +57,37 @@ def convert(
     kind: str | None = None,
     format: str | None = None,  # noqa: A002  the name users expect
 ) -> tuple[int, str]:
-    """Write ``source`` to ``target`` in a format, else that of its suffix; how many rows, and ``"qrels"`` or ``"run"``.
+    """Write ``source`` to ``target`` in a format, else that of its suffix; how many rows, and ``"golden"``, ``"qrels"`` or ``"run"``.
 
     A second suffix (``.gz``, ``.zst``, ``.xz``, ``.bz2``) packs the file. The target ``-`` is standard output.
     """
     if format not in (None, *FORMATS):
         raise InputError(f"there is no format {format!r} to write: {nearest(str(format), FORMATS)}")
-    if kind not in (None, "qrels", "run"):
-        raise InputError(f"kind={kind!r} is not allowed; it is 'qrels' or 'run'.")
+    if kind not in (None, "qrels", "run", "golden"):
+        raise InputError(f"kind={kind!r} is not allowed; it is 'qrels', 'run' or 'golden'.")
+    if not isinstance(source, Source) and (str(source) == "-" or Path(source).is_fifo()):
+        source = open_source(source)  # which can be read once alone
+    rows = golden_rows(source) if kind in (None, "golden") else None
+    if kind == "golden" and rows is None:
+        raise InputError(f"{source} is no golden set: no row says what is relevant for a question.")
+    if rows is not None:
+        return _write_golden(source, rows, target, format), "golden"
     stream, what = _read(source, kind)
     return _write(stream, what, target, format, str(source)), what
+
+
+def _write_golden(source: PathLike, rows: list[dict[str, Any]], target: Path, given: str | None) -> int:
+    """A golden set with all its fields; as TREC judgments, which have no texts, with a warning."""
+    written = _format_of(target, given)
+    if written == "trec":
+        golden = read_golden(rows)
+        warn(
+            f"TREC judgments have neither texts nor fields nor questions without relevant documents "
+            f"({len(rows) - sum(map(bool, golden.values())):,} here); these are left out."
+        )
+        return _write(formats.as_table(golden, "grade"), "qrels", target, written, str(source))
+    frame = as_frame(rows, in_cells=written in ("csv", "tsv"))
+    return _write(frame, "golden", target, written, str(source))
 
 
 def write_run(
@@ -88,12 +111,7 @@ def _same(table: pl.DataFrame) -> pl.DataFrame:
 def _write(stream: Any, what: str, target: Path, given: str | None = None, name: str = "run") -> int:
     """A stream or a table; how many rows. ``name`` is that of the source, for messages."""
     packing = target.suffix.lower() if target.suffix.lower() in _OPEN else ""
-    inner = Path(target.stem) if packing else target
-    if not given and inner.suffix.lower() == ".json":
-        raise InputError(f"{inner}: RankLens does not write JSON; use .jsonl, with one object per line.")
-    if not given and inner.suffix.lower() in WORKBOOKS:
-        raise InputError(f"{inner}: RankLens does not write workbooks; use .csv, which they open.")
-    format = given or TABLES.get(inner.suffix.lower(), "trec")  # noqa: A001
+    format = _format_of(target, given)  # noqa: A001
     if packing and format == "parquet":
         raise InputError(f"{target}: a Parquet file is compressed inside; write it without {packing}.")
     count = _Counter()
@@ -109,6 +127,16 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
         write = partial(_write_text, tables, format, packing)
     write_whole(target, write)
     return count.rows
+
+
+def _format_of(target: Path, given: str | None) -> str:
+    """The format that was asked for, else that of the suffix before the packing's; TREC where that says nothing."""
+    suffix = suffix_of(target)
+    if not given and suffix == ".json":
+        raise InputError(f"{target}: RankLens does not write JSON; use .jsonl, with one object per line.")
+    if not given and suffix in WORKBOOKS:
+        raise InputError(f"{target}: RankLens does not write workbooks; use .csv, which they open.")
+    return given or TABLES.get(suffix, "trec")
 
 
 class _Counter:
@@ -220,7 +248,9 @@ def _for_format(stream: Any, what: str, format: str) -> Tables:  # noqa: A002
 
 
 def _tidy(table: pl.DataFrame, what: str) -> pl.DataFrame:
-    """In the order of TREC files, whole grades as whole numbers, then further columns."""
+    """In the order of TREC files, whole grades as whole numbers, then further columns; a golden set as it is."""
+    if what == "golden":
+        return table
     order = [name for name in (_QRELS if what == "qrels" else _RUN) if name in table.columns]
     table = table.select(*order, *(name for name in table.columns if name not in order))
     if what == "qrels":
@@ -276,7 +306,8 @@ def _delimited(table: pl.DataFrame, *, header: bool, tabs: bool = False) -> str:
     if tabs:
         _refuse(table, r"[\t\r\n]", "a tab or an end of line, which a TSV file")
         return table.write_csv(include_header=header, separator="\t", quote_style="never")
-    _refuse(table.select("query", "doc"), r"[\r\n]", "an end of line, which ids in a CSV file")
+    ids = [name for name in ("query", "doc") if name in table.columns]
+    _refuse(table.select(ids), r"[\r\n]", "an end of line, which ids in a CSV file")
     return table.write_csv(include_header=header)
 
 

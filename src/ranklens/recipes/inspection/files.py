@@ -13,7 +13,7 @@ from typing import Any
 from ranklens.data.files import formats, recognition, trec
 from ranklens.data.files.encodings import wide_encoding
 from ranklens.data.files.json_files import json_document, json_lines
-from ranklens.data.files.sources import BOM, MAGIC, Source
+from ranklens.data.files.sources import BOM, MAGIC, PathLike, Source, open_source
 from ranklens.data.files.suffixes import WORKBOOKS, name_of_file, names_of_path, suffix_of
 from ranklens.data.files.tables import frame_of_rows
 from ranklens.data.matching.parsing import spelled
@@ -43,6 +43,14 @@ _TRACE_KEYS = {
     "run_type",
     "context.span_id",
 }
+_READ_BESIDES = {
+    *names.SECONDS,
+    *names.MILLISECONDS,
+    *names.COSTS,
+    *names.TOKENS,
+    *names.STATUSES,
+    *names.GRADES_APART,
+}
 _FLAG = re.compile(r"--(map|match) ('[^']+'|\S+?)(?=[.,;]?(?:\s|$))")
 _TREC_ROLES = {4: ("query", "iteration", "doc", "grade"), 6: ("query", "Q0", "doc", "rank", "score", "tag")}
 _ROLES = ("query", "text", "expected", "retrieved", "doc", "score", "rank", "grade", "answerable", "error")
@@ -56,6 +64,7 @@ class Reading:
     ) -> None:
         self.path, self.columns, self.matching = path, dict(columns), matching
         self.is_first, self.alone = is_first, alone
+        self.place: PathLike = path
         self.role: Role = "unknown"
         self.format, self.encoding, self.size = "", "", ""
         self.rows: list[dict[str, object]] = []
@@ -74,7 +83,9 @@ class Reading:
     def look(self) -> Reading:
         """Recognise the file, and read it as what it seems to be; what is suggested is tried at once."""
         try:
-            place, kind = recognition.locate(self.path, None, "qrels")
+            if self.path == "-" or Path(self.path).is_fifo():  # which can be read once alone
+                self.place = open_source(self.path)
+            place, kind = recognition.locate(self.place, None, "qrels")
             self._recognise(place, kind)
         except RankLensError as error:
             self.problems.append(Problem(error.spelled(as_option)))
@@ -97,7 +108,8 @@ class Reading:
 
     def result(self) -> Inspected:
         used = {field.name.partition(".")[0].partition("[")[0] for field in self.fields}
-        unused = [key for key in dict.fromkeys(key for row in self.rows for key in row) if key not in used]
+        keys = dict.fromkeys(key for row in self.rows for key in row)
+        unused = [key for key in keys if key not in used and plain(str(key)) not in _READ_BESIDES]
         return Inspected(
             self.path, self.role, self.format, self.encoding, self.size, tuple(self.fields), tuple(unused),
             tuple(map(_start, self.examples)), tuple(self.problems), self.readable,
@@ -208,7 +220,7 @@ class Reading:
         """Read the file as what it is, for what it holds and for what its reader says of it."""
         self._refuse_guess()
         if self.role in GOLD:
-            self.gold = read_qrels(self.path, self.names)
+            self.gold = read_qrels(self.place, self.names)
             judged = judgments(self.gold)
             questions = len({*judged["query"], *self.gold.questions}) or judged["query"].n_unique()
             one = "question" if self.gold.questions else "judged query"
@@ -217,7 +229,7 @@ class Reading:
                 self.size += f", {len(self.gold.unanswerable):,} without an answer"
         if self.role in RANKED:
             run_names = Names.of(self.columns, self.matching)
-            self.run = read_run(self.path, self.gold or Qrels({}), run_names)
+            self.run = read_run(self.place, self.gold or Qrels({}), run_names)
             if self.role != "golden set and log":
                 self.size = _size_of(self.run)
         if self.role == "traces":

@@ -62,7 +62,7 @@ def _joins(gold: Reading, other: Reading, matching: Matching | None) -> Iterator
     if other.run is None:
         return
     own = (
-        read_run(other.path, gold.gold, Names.of(other.columns, matching))
+        read_run(other.place, gold.gold, Names.of(other.columns, matching))
         if other.run.log is not None
         else other.run
     )

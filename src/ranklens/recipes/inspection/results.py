@@ -67,7 +67,7 @@ class Inspected:
             yield Lines("Rows", self.examples)
         if self.problems:
             yield Lines(
-                "Problems", [one.message + (f" Fix: {one.fix}" if one.fix else "") for one in self.problems]
+                "Problems", [line for one in self.problems for line in _with_fix(one.message, one.fix)]
             )
 
 
@@ -133,9 +133,7 @@ class Inspection:
                 for join in self.joins
             ]
             parts.append(Table(("files", "ids in common", "count"), rows, left=2))
-            notes = [
-                join.note + (f" Fix: {join.fix}" if join.fix else "") for join in self.joins if join.note
-            ]
+            notes = [line for join in self.joins if join.note for line in _with_fix(join.note, join.fix)]
             if notes:
                 parts.append(Lines("Joins", notes))
         if self.command:
@@ -156,3 +154,8 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         return self.printout().to_html()
+
+
+def _with_fix(message: str, fix: str) -> list[str]:
+    """A problem, and on a line of its own what mends it, so that it can be copied."""
+    return [message, f"Fix: {fix}"] if fix else [message]
