@@ -46,13 +46,14 @@ COMMANDS = {
     "agreement": "agreement",
     "trust": "trust",
     "reusability": "reusability",
+    "inspect": "inspect",
     "lint": "lint",
     "convert": "convert",
     "remap": "remap",
     "demo": "demo",
 }
 # Those that name measures, which may be the user's own.
-_WITH_MEASURES = {*COMMANDS, "add"} - {"history", "fuse", "lint", "convert", "remap", "demo"}
+_WITH_MEASURES = {*COMMANDS, "add"} - {"history", "fuse", "lint", "convert", "remap", "inspect", "demo"}
 # These name files to write, as do plots; all other arguments may name files to read.
 WRITTEN = ("output", "fused", "junit", "plot", "target", "report")
 _NUMBERS = {int: r"[0-9]{1,9}", float: r"[0-9]{1,9}(?:\.[0-9]{1,9})?"}

@@ -50,7 +50,9 @@ class AskOptions:
     params: Mapping[str, object] | None = option(
         None, key="Keyword arguments for the function or the factory: keys and values."
     )
-    match: Matching | None = option(None, key="How its ids map to judged ids, if different from match above.")
+    match: Matching | str | None = option(
+        None, key="How its ids map to judged ids, if different from match above."
+    )
     depends_on: object = None
     fresh: bool = False
     max_age: float | str | None = option(
@@ -79,7 +81,7 @@ class AskOptions:
             )
         if not isinstance(self.backoff, (int, float)) or not self.backoff >= 0:
             raise InputError(f"backoff={self.backoff!r} is not allowed; it is a number of seconds from 0.")
-        _ = self.oldest_allowed
+        _ = self.oldest_allowed, self.matching
 
     @classmethod
     def of(cls, given: AskArguments, match: Matching | None) -> AskOptions:
@@ -88,8 +90,13 @@ class AskOptions:
         wrong = next((name for name in given if name not in names), None)
         if wrong is not None:
             raise InputError(f"There is no option {wrong!r}: {nearest(wrong, names)} See Benchmark.run.")
-        options = cls(**given)  # type: ignore[arg-type]  # a match in words is replaced at once
-        return replace(options, match=matching_of(given.get("match")) or match)
+        options = cls(**given)
+        return options if options.match is not None else replace(options, match=match)
+
+    @cached_property
+    def matching(self) -> Matching | None:
+        """How ids match; text is read as after ``--match``."""
+        return matching_of(self.match)
 
     @property
     def oldest_allowed(self) -> float:
@@ -109,10 +116,10 @@ class AskOptions:
     @cached_property
     def reading(self) -> Reading:
         """How answers are read."""
-        inner = self.match.id_from if self.match is not None else None
+        inner = self.matching.id_from if self.matching is not None else None
         if inner is not None and self.id_from is not None:
             raise InputError(
-                f"id_from and match={type(self.match).__name__} both say where the id is; pass only one of them."
+                f"id_from and match={type(self.matching).__name__} both say where the id is; pass only one of them."
             )
         return Reading(self.k, inner if inner is not None else self.id_from, self.score_from)
 

@@ -119,7 +119,7 @@ class Session:
             told_k=self.caller.told_k,
             version=self.options.version,
             params=dict(self.options.params or {}),
-            match=self.options.match or ById(),
+            match=self.options.matching or ById(),
             judged=qrels,
         )
 
