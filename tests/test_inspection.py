@@ -168,3 +168,39 @@ def test_standard_input_is_read_once(folder, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "run.txt").read_bytes())))
     found = rl.inspect("qrels.txt", "-")
     assert (found.files[1].role, found.files[1].size) == ("run", "2 queries, 2 rows")
+
+
+def test_records_with_references_are_a_golden_set_and_a_log(tmp_path):
+    rows = [
+        {
+            "user_input": "Why?",
+            "retrieved_contexts": ["In 30 days."],
+            "reference_contexts": ["30 days"],
+            "response": "…",
+        }
+    ]
+    (tmp_path / "ragas.json").write_text(json.dumps(rows))
+    found = rl.inspect(tmp_path / "ragas.json")
+    assert (found.files[0].role, found.fixes) == ("golden set and log", ("--match text",))
+    # Beside a golden set of ids, the references of a log do not ask for texts.
+    (tmp_path / "golden.jsonl").write_text('{"question": "Why?", "expected_ids": ["a"]}\n')
+    found = rl.inspect(tmp_path / "golden.jsonl", tmp_path / "ragas.json")
+    assert [file.role for file in found.files] == ["golden set", "log"]
+
+
+def test_rows_with_one_document_and_a_score_are_no_lists(tmp_path):
+    (tmp_path / "run.csv").write_text("qid,results,score\nq1,a,0.5\nq1,b,0.4\n")
+    found = rl.inspect(tmp_path / "run.csv")
+    assert found.fixes == ("--map doc=results",)
+    assert rl.evaluate({"q1": ["b"]}, tmp_path / "run.csv", "RR", columns={"doc": "results"}).mean == {
+        "RR": 0.5
+    }
+
+
+def test_files_without_rows_and_no_files_at_all(tmp_path):
+    (tmp_path / "golden.csv").write_text("id,question,expected_ids\n")
+    assert [problem.message for problem in rl.inspect(tmp_path / "golden.csv").files[0].problems] == [
+        "There are no rows."
+    ]
+    with pytest.raises(rl.InputError, match="There are no files to inspect"):
+        rl.inspect()

@@ -424,13 +424,15 @@ def _check_ids(frame: pl.DataFrame, what: str) -> pl.DataFrame:
 
 
 def lacking(what: str, role: str, columns: Sequence[str], wanted: str = "") -> InputError:
-    """The error where no column has a usual name for this."""
+    """The error where no column has a usual name for this, with a column that may be meant."""
+    listed = {*names.RETRIEVED, *names.EXPECTED} if role == "doc" else ()
+    column = next((name for name in columns if plain(name) in listed), "")
     return InputError(
         f"{what}: no {wanted or role} among the columns {columns}. Rename the column to {role!r}",
         InPython(
-            f", or pass columns={{{role!r}: 'your_column'}}",
-            f", or pass --map {role}=COLUMN",
-            f", or set map: {{{role}: COLUMN}}",
+            f", or pass columns={{{role!r}: {column or 'your_column'!r}}}",
+            f", or pass --map {role}={column or 'COLUMN'}",
+            f", or set map: {{{role}: {column or 'COLUMN'}}}",
         ),
         ".",
     )

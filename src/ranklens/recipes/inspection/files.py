@@ -43,6 +43,7 @@ _TRACE_KEYS = {
     "run_type",
     "context.span_id",
 }
+_SURELY_EXPECTED = tuple(name for name in names.EXPECTED_TEXTS if name not in ("answer", "answers"))
 _READ_BESIDES = {
     *names.SECONDS,
     *names.MILLISECONDS,
@@ -176,7 +177,7 @@ class Reading:
             for row in self.rows[:_EXAMPLES]
         )
         columns = list(dict.fromkeys(str(key) for row in self.rows for key in row))
-        if any(lists_questions(columns, half, self.names) for half in ("golden", "log")):
+        if lists_questions(columns, "log", self.names):  # with scores, each row is about one document
             self.rows = with_lists(self.rows, self.names)
         self.role = "traces" if {*map(plain, columns)} & _TRACE_KEYS else self._role_of_rows(columns)
 
@@ -202,10 +203,12 @@ class Reading:
         if of_documents and not has_lists:
             return _role_of_documents(in_short)
         expects = any(records.says_what_is_relevant(row, where) for row in self.rows)
-        expects = expects or (not in_short.isdisjoint(names.EXPECTED_TEXTS) and not has_lists)
-        retrieves = any(records.says_what_was_retrieved(row, where) for row in self.rows)
-        if expects or retrieves:
-            return "golden set and log" if expects and retrieves else "golden set" if expects else "log"
+        # A log may have references as well, and beside what was retrieved "answer" is what a model said.
+        has_log = any(records.says_what_was_retrieved(row, where) for row in self.rows)
+        texts = _SURELY_EXPECTED if has_log else names.EXPECTED_TEXTS
+        expects = expects or ((self.is_first or self.alone or not has_log) and not in_short.isdisjoint(texts))
+        if expects or has_log:
+            return "golden set and log" if expects and has_log else "golden set" if expects else "log"
         if has_text and in_short.isdisjoint(("question", "query_text", "user_input", "query")):
             return "questions" if "quer" in Path(self.path).name.lower() else "corpus"
         lists = any(isinstance(value, (list, dict)) for row in self.rows for value in row.values())
@@ -237,10 +240,12 @@ class Reading:
             self.size = several([f"{name}: {counted(len(log), 'question')}" for name, log in found.items()])
         if self.role in ("corpus", "questions"):
             self.size = counted(len(self.rows), "row") + (" or more" if len(self.rows) >= _LOOKED_AT else "")
-        if self.role == "unknown":
+        if self.role == "unknown" and not self.rows:
+            self.problems.append(Problem("There are no rows."))
+        elif self.role == "unknown":
             self.problems.append(
                 Problem(
-                    f"Nothing here is known by its name: the fields are {several(list(map(repr, self.rows[0])) if self.rows else [])}. "
+                    f"Nothing here is known by its name: the fields are {several(list(map(repr, self.rows[0])))}. "
                     "Name them with --map ROLE=FIELD, where ROLE is query, text, expected, retrieved, doc, score, rank or grade."
                 )
             )

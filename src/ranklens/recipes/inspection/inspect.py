@@ -12,6 +12,7 @@ from ranklens.data.matching.rules import Matching, chunk_separator
 from ranklens.data.readers.mappings import rankings
 from ranklens.data.readers.names import Names
 from ranklens.data.run import Run, read_run
+from ranklens.errors import InputError
 from ranklens.judging.documents import judgments
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.mismatch import alike
@@ -36,6 +37,8 @@ def inspect(
     ...     inspect(golden).fixes
     ('--map expected=right',)
     """
+    if not files:
+        raise InputError("There are no files to inspect; pass the golden set first, then logs.")
     asked = dict(columns or {})
     matching = matching_of(match)
     readings: list[Reading] = []

@@ -53,8 +53,10 @@ class Inspected:
 
     def parts(self) -> Iterator[Table | Lines]:
         """The file as tables and sentences."""
-        title = f"{self.path}: {self.role} ({', '.join(filter(None, (self.format, self.encoding)))})"
-        title += f", {self.size}" if self.size else ""
+        how = ", ".join(filter(None, (self.format, self.encoding)))
+        title = ", ".join(
+            filter(None, (f"{self.path}: {self.role}" + (f" ({how})" if how else ""), self.size))
+        )
         if self.fields:
             rows = [[one.role, brief(one.name, 26), brief(one.example, 38)] for one in self.fields]
             note = (
