@@ -87,3 +87,11 @@ def test_a_name_for_one_file_is_required_there(files):
         rl.evaluate([{"id": "q", "expected": ["a"]}], TWO, "RR", columns={"golden:query": "key"})
     with pytest.raises(rl.InputError, match="there is no 'quary': did you mean 'query'"):
         rl.evaluate(GOLD, TWO, "RR", columns={"golden:quary": "key"})
+
+
+def test_on_spark_they_are_refused():
+    class SparkFrame:
+        mapInArrow = None  # by which a DataFrame on a cluster is known  # noqa: N815
+
+    with pytest.raises(rl.InputError, match="not supported with Spark"):
+        rl.evaluate(SparkFrame(), SparkFrame(), "RR", columns={"run:doc": "chunk"})

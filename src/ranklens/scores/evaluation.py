@@ -14,6 +14,7 @@ from ranklens.data.files.hashes import NO_INPUTS, Inputs
 from ranklens.data.qrels import Qrels, read_qrels
 from ranklens.data.readers.frames import is_spark
 from ranklens.data.readers.judgments import Judgments
+from ranklens.data.readers.names import Names
 from ranklens.data.run import Run, RunFile
 from ranklens.errors import (
     InputError,
@@ -96,6 +97,10 @@ def evaluate(
     if is_spark(run) or is_spark(qrels):
         from ranklens.upward import evaluate_on_spark
 
+        if Names.of(columns).by_input:
+            raise InputError(
+                "columns: names of single inputs, such as 'run:doc', are not supported with Spark DataFrames; rename the column there."
+            )
         if chosen.ties == "average":
             _refuse_undefined(wanted)
         if machine is not None:

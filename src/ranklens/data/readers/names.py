@@ -38,7 +38,7 @@ DOCS = (  # "doc" and "document" are texts beside a column that says "id"; PyTer
     "doc_id", "docno", "docid", "doc", "did", "document_id", "document", "corpus_id", "pid", "passage_id", "item", "item_id",
     "product_id", "chunk_id", "node_id", "uuid",
 )  # fmt: skip
-DOCS_INSIDE = ("id", "_id", *DOCS)  # of an entry in a list of documents
+DOCS_INSIDE = ("id", "_id", "id_", *DOCS)  # of an entry in a list of documents
 TEXTS_INSIDE = ("text", "content", "page_content", "chunk", "passage", "body")
 SCORES = ("score", "sim", "similarity", "prediction", "relevance_score", "_score")
 RANKS = ("rank", "position")
