@@ -241,7 +241,7 @@ def test_files_are_not_told_of_arguments_in_python(capsys, tmp_path):
     (tmp_path / "run.csv").write_text("query,what,score\nq1,a,1\n")
     status, _, err = run(capsys, "evaluate", "qrels.txt", str(tmp_path / "run.csv"))
     assert status == 2
-    assert err.endswith("Rename the column to 'doc'.\n")
+    assert err.endswith("Rename the column to 'doc', or pass --map doc=COLUMN.\n")
 
 
 def test_options_are_spelled_by_the_front_end():

@@ -47,6 +47,7 @@ PLAIN = {
     "agreement": ["a.txt", "b.txt", "--rel", "2", "--run", "r.txt", "--run", "s.txt", "-m", "AP"],
     "trust": ["a.txt", "b.txt", "--judge", "gpt-4o", "--again", "c.txt"],
     "reusability": ["q.txt", "a.txt", "b.txt", "--depth", "100", "--by-team", "tag"],
+    "inspect": ["golden.csv", "log.jsonl", "--map", "golden:query=id", "--match", "parent:#", "--format", "json"],
     "lint": ["q.txt", "r.txt", "--quiet"],
     "convert": ["a.txt", "b.jsonl", "--kind", "run"],
     "remap": ["golden.jsonl", "old.jsonl", "new.jsonl", "-o", "out.jsonl", "--report", "moved.csv"],

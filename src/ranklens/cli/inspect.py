@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated
 
-from ranklens.cli import bars, options, output_formats
+from ranklens.cli import options, output_formats
 from ranklens.cli.commands import Argument
-from ranklens.cli.reading import MatchOptions
+from ranklens.cli.reading import MatchOptions, bar
 from ranklens.data.files import output as out
 from ranklens.options import descriptions
 from ranklens.process import CheckFailed, reader_may_leave
@@ -44,7 +44,7 @@ def inspect(
     reading = MatchOptions(places=places, match=match)
     written = output_formats.format_of(format, output, Format)
     out.check_output(output, files)
-    with bars.reading():
+    with bar():
         found = look(*files, columns=reading.columns, match=reading.matching)
     with reader_may_leave():
         output_formats.write(written, output, shown=found.printout(), content=found.to_dict)

@@ -137,7 +137,9 @@ def compare(
     names_a_column = isinstance(asked.by, str) or isinstance(asked.clusters, str)
     if names_a_column and asked.queries is None and data.qrels.fields is not None:
         asked = replace(asked, queries=data.qrels.fields)
-    labels = None if machine is None else kept(read_qrels(machine, Names.of(columns, matching), what="machine"))
+    labels = (
+        None if machine is None else kept(read_qrels(machine, Names.of(columns, matching), what="machine"))
+    )
     evaluated, warnings = _evaluated(data.qrels, data.runs, measures, chosen, progress, bad, labels)
     data = Collection(data.qrels, {name: data.runs[name] for name in evaluated})
     systems = {name: run for name, run in systems.items() if name in evaluated or name not in rankings}
