@@ -64,7 +64,7 @@ def test_commands_that_name_measures_load_those_of_the_user():
     loading = {
         name for name in PLAIN if "--load" in {f for p in command_of(name).parameters for f in p.flags}
     }
-    assert loading == {*PLAIN} - {"fuse", "lint", "convert", "demo"}
+    assert loading == {*PLAIN} - {"fuse", "inspect", "lint", "convert", "remap", "demo"}
     assert "--load" in {flag for p in command_of("history")["add"].parameters for flag in p.flags}
 
 

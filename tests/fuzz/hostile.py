@@ -100,7 +100,7 @@ def _written(stream):
 
 
 def _problem(status, err, took, busy):
-    name = r"ranklens(-trec-eval)?"
+    name = r"ranklens(-trec-eval)?( [a-z-]+){0,2}"
     lines = [line for line in err.splitlines() if not re.match(rf"{name}: warning: ", line)]
     if busy > SECONDS or took > STUCK:
         return f"took {busy:.1f} s of the processor, {took:.1f} s in all"

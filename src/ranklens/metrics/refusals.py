@@ -56,7 +56,7 @@ def refuse(name: str) -> None:
         raise MeasureError(f"{name!r} means different measures in different tools: {_AMBIGUOUS[lower]}.")
     if lower == "all_trec":
         raise MeasureError(
-            "There is no measure 'all_trec': the preset 'trec' holds trec_eval's official measures; "
+            "There is no measure 'all_trec': the preset 'trec' has trec_eval's official measures; "
             "ranklens-trec-eval -m all_trec prints all of trec_eval's measures."
         )
     # Names from tools that measure generated answers: ContextRecall

@@ -164,7 +164,7 @@ def several(name: str, systems: Iterable[str], hint: str = "") -> InputError:
     """The error where one run is wanted; ``hint`` says what to do, if not to score or compare them."""
     shown = words.several([repr(system) for system in sorted(systems)])
     if hint:
-        return InputError(f"{name} holds several systems ({shown}), {hint}")
+        return InputError(f"{name} contains several systems ({shown}), {hint}")
     return InputError(
         f"{name} contains several systems ({shown}); score them one by one, or compare them",
         InPython(

@@ -117,7 +117,7 @@ def _write(stream: Any, what: str, target: Path, given: str | None = None, name:
     count = _Counter()
     read = _for_format(stream, what, format)
     if format == "trec" and what == "run":
-        hint = "and a TREC run holds one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
+        hint = "and a TREC run contains one: write .parquet, .csv, .tsv or .jsonl, or pick the rows of one."
         read = map(OneSystem(lambda table: table, name, hint=hint), read)
     tables = count.of(_tidy(table, what) for table in read)
     write: Callable[[Path], None]
