@@ -63,10 +63,9 @@ def test_tables_and_dicts_are_fused_alike(a, b, method, norm):
     options = {"weights": [0.6, 0.4]} if METHODS[method].is_weighted else {}
     from_dicts = rl.fuse({"a": a, "b": b}, method, norm or None, **options)
     from_tables = as_dict(rl.fuse({"a": table(a), "b": table(b)}, method, norm or None, **options))
-    assert from_tables == from_dicts
     assert list(from_tables) == list(from_dicts)
     for query, docs in from_tables.items():
-        assert list(docs) == list(from_dicts[query])
+        assert docs == pytest.approx(from_dicts[query], abs=1e-12)  # sums of z-scores differ in their last digits
         in_order = [(score, doc) for doc, score in docs.items()]
         assert in_order == sorted(in_order, reverse=True)
 
