@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
@@ -34,7 +35,7 @@ from ranklens.data.files.recognition import locate, refuse_judgments, refuse_run
 from ranklens.data.files.remote import is_scanned, scan
 from ranklens.data.files.sources import PathLike, Source, open_source
 from ranklens.data.files.streams import TableStream
-from ranklens.data.files.systems import OneSystem, systems_in, systems_of_scan
+from ranklens.data.files.systems import OneSystem, chosen_system, systems_in, systems_of_scan
 from ranklens.data.readers import frames, judgment_tables, mappings
 from ranklens.data.readers.cells import lists_questions, with_lists
 from ranklens.data.readers.names import USUAL, Names, plain
@@ -167,8 +168,32 @@ def run_in(
             return frames.run_frame(table)
 
         return trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS).then(ranked)
+    runs = _traced(source, kind, names)
+    if runs:
+        return chosen_system(runs, name, system)
     complete = OneSystem(partial(read, complete=True), name, system, columns=names.columns)
     return _stream_table(source, kind, complete, "log", names)
+
+
+_MAY_BE_SPANS = re.compile(
+    rb'"(resource_?spans|scope_?spans|spans|trace_?id|span_?id|context\.span_id|attributes)"\s*:',
+    re.IGNORECASE,
+)
+
+
+def _traced(source: Source, kind: str, names: Names = USUAL) -> Mapping[str, object]:
+    """The runs by retriever in a file of spans; none in other files."""
+    if kind not in ("json", "jsonl") or not _MAY_BE_SPANS.search(source.head()):
+        return {}
+    from ranklens.data.traces.runs import from_traces
+    from ranklens.data.traces.spans import are_spans
+
+    content = json_document(source) if kind == "json" else json_lines(source)
+    if not are_spans(content):
+        return {}
+    place = names.id_from if isinstance(names.id_from, str) else next(iter(names.own.get("doc", ())), None)
+    with errors_in(source.name):
+        return from_traces(content if isinstance(content, list) else [content], id_from=place)
 
 
 def _scan_table(place: PathLike, kind: str) -> pl.LazyFrame | None:
@@ -228,6 +253,8 @@ def systems(path: PathLike, kind: str) -> list[str]:
     with errors_in(str(path)):
         if (table := _scan_table(path, kind)) is not None:
             return systems_of_scan(table)
+        if kind in ("json", "jsonl") and not is_in_parts(path) and (runs := _traced(open_source(path), kind)):
+            return list(runs)
         if kind not in ("csv", "tsv", "jsonl"):
             return []
         files = part_files(path, kind) if is_in_parts(path) else [path]

@@ -119,6 +119,13 @@ def nameless(system: object) -> InputError:
     )
 
 
+def chosen_system(runs: Mapping[str, object], name: str, system: str | None) -> object:
+    """The run of the chosen system, else the only one; runs that a reranker changed are told apart by name."""
+    if system is None and len(runs) > 1:
+        raise several(name, runs)
+    return runs[next(iter(runs)) if system is None else system]
+
+
 class OneSystem:
     """Converts the tables of one run: of the chosen system, else of the only one that there is; ``hint`` says what to do with several.
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from ranklens.data.readers.names import given
+from ranklens.data.readers.names import EXPECTED, RETRIEVED, given, plain
 from ranklens.data.readers.paths import follow
 from ranklens.errors import InputError
 
@@ -53,6 +53,22 @@ class Array(Protocol):
     """An array of NumPy, a column of pandas or of PyArrow."""
 
     def tolist(self) -> object: ...
+
+
+_MARKS = {"resource_spans", "scope_spans", "spans", "trace_id", "span_id", "context.span_id"}
+
+
+def are_spans(content: object) -> bool:
+    """Whether rows, or the first of them, are spans or hold some, rather than records of a log.
+
+    >>> are_spans([{"name": "search", "attributes": {}}]), are_spans([{"trace_id": "t", "retrieved": ["d1"]}])
+    (True, False)
+    """
+    first = next(iter(content), None) if isinstance(content, list) else content
+    if not isinstance(first, Mapping) or given(first, (*RETRIEVED, *EXPECTED)) is not None:
+        return False
+    keys = {plain(str(key)) for key in first}
+    return bool(keys & _MARKS) or {"name", "attributes"} <= keys
 
 
 def read_spans(rows: Iterable[object]) -> Iterator[Span]:

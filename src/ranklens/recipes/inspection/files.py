@@ -25,6 +25,7 @@ from ranklens.data.readers.names import Names, given, plain
 from ranklens.data.readers.paths import follow
 from ranklens.data.run import Run, read_run
 from ranklens.data.traces.runs import from_traces
+from ranklens.data.traces.spans import are_spans
 from ranklens.errors import InputError, RankLensError, hearing
 from ranklens.judging.documents import judgments
 from ranklens.process import as_option
@@ -34,15 +35,7 @@ from ranklens.words import counted, several
 _LOOKED_AT = 1_000  # rows that show which fields there are
 _EXAMPLES, _ROW = 2, 76  # rows that are shown, and letters of each
 _TRIES = 4  # mistakes of one file, each of which hides the next
-_TRACE_KEYS = {
-    "resource_spans",
-    "spans",
-    "observations",
-    "trace_id",
-    "span_id",
-    "run_type",
-    "context.span_id",
-}
+_OTHER_TRACES = {"observations", "run_type"}  # of Langfuse and LangSmith
 _SURELY_EXPECTED = tuple(name for name in names.EXPECTED_TEXTS if name not in ("answer", "answers"))
 _READ_BESIDES = {
     *names.SECONDS,
@@ -74,7 +67,7 @@ class Reading:
         self.problems: list[Problem] = []
         self.readable = False
         self.gold: Qrels | None = None
-        self.run: Run | None = None
+        self.runs: dict[str, Run] = {}
 
     @property
     def names(self) -> Names:
@@ -113,7 +106,7 @@ class Reading:
         unused = [key for key in keys if key not in used and plain(str(key)) not in _READ_BESIDES]
         return Inspected(
             self.path, self.role, self.format, self.encoding, self.size, tuple(self.fields), tuple(unused),
-            tuple(map(_start, self.examples)), tuple(self.problems), self.readable,
+            tuple(map(_start, self.examples)), tuple(self.problems), self.readable, max(1, len(self.runs)),
         )  # fmt: skip
 
     def _mended(self, message: str) -> bool:
@@ -155,7 +148,7 @@ class Reading:
             return
         content = _content(place, kind, self.names)
         if isinstance(content, Mapping):
-            is_trace = bool({plain(str(key)) for key in content} & _TRACE_KEYS)
+            is_trace = are_spans(content)
             first = next(iter(content.values()), None)
             numbers = list(first.values()) if isinstance(first, Mapping) else []
             has_fractions = any(isinstance(number, float) and number != int(number) for number in numbers)
@@ -179,7 +172,8 @@ class Reading:
         columns = list(dict.fromkeys(str(key) for row in self.rows for key in row))
         if lists_questions(columns, "log", self.names):  # with scores, each row is about one document
             self.rows = with_lists(self.rows, self.names)
-        self.role = "traces" if {*map(plain, columns)} & _TRACE_KEYS else self._role_of_rows(columns)
+        is_trace = are_spans(self.rows) or {*map(plain, columns)} & _OTHER_TRACES
+        self.role = "traces" if is_trace else self._role_of_rows(columns)
 
     def _recognise_fields(self, place: Any, kind: str) -> None:
         lines = trec.decode(place.head().rpartition(b"\n")[0] or place.head()).split("\n")
@@ -230,14 +224,19 @@ class Reading:
             self.size = f"{counted(questions, one, one[:-1] + 'ies' if one.endswith('y') else '')}, {counted(len(judged), 'judged document')}"
             if self.gold.unanswerable:
                 self.size += f", {len(self.gold.unanswerable):,} without an answer"
-        if self.role in RANKED:
+        if self.role in RANKED and self.role != "traces":
             run_names = Names.of(self.columns, self.matching)
-            self.run = read_run(self.place, self.gold or Qrels({}), run_names)
+            run = read_run(self.place, self.gold or Qrels({}), run_names)
+            self.runs = {self.path: run}
             if self.role != "golden set and log":
-                self.size = _size_of(self.run)
+                self.size = _size_of(run)
         if self.role == "traces":
             found = from_traces(self.path)
             self.size = several([f"{name}: {counted(len(log), 'question')}" for name, log in found.items()])
+            one = len(found) == 1
+            self.runs = {
+                self.path if one else f"{self.path} ({name})": Run.of(log) for name, log in found.items()
+            }
         if self.role in ("corpus", "questions"):
             self.size = counted(len(self.rows), "row") + (" or more" if len(self.rows) >= _LOOKED_AT else "")
         if self.role == "unknown" and not self.rows:

@@ -10,7 +10,6 @@ from ranklens.data.files.corpus import texts
 from ranklens.data.matching.parsing import matching_of
 from ranklens.data.matching.rules import Matching, chunk_separator
 from ranklens.data.readers.mappings import rankings
-from ranklens.data.readers.names import Names
 from ranklens.data.run import Run, read_run
 from ranklens.errors import InputError
 from ranklens.judging.documents import judgments
@@ -62,13 +61,15 @@ def _joins(gold: Reading, other: Reading, matching: Matching | None) -> Iterator
         there = {*texts(other.path, expected)}
         note = "" if there else f"No expected id is in {other.path}, such as {expected[0]!r}."
         yield Joined(gold.path, other.path, "expected documents", len(there), len(expected), note)
-    if other.run is None:
-        return
-    own = (
-        read_run(other.place, gold.gold, Names.of(other.columns, matching))
-        if other.run.log is not None
-        else other.run
-    )
+    for name, run in other.runs.items():
+        yield from _joins_of_run(gold, name, run, matching)
+
+
+def _joins_of_run(gold: Reading, name: str, run: Run, matching: Matching | None) -> Iterator[Joined]:
+    """How many questions and expected documents are in a run as well."""
+    assert gold.gold is not None
+    table = judgments(gold.gold)
+    own = run if run.log is None else read_run(run.log, gold.gold)  # under the ids of the golden set
     qrels, run = read_inputs(gold.gold, own, Policy(), match=matching)
     retrieved = _ranked(run)
     judged = list(dict.fromkeys(table["query"].to_list()))
@@ -79,7 +80,7 @@ def _joins(gold: Reading, other: Reading, matching: Matching | None) -> Iterator
         note = f"No question is in both, such as {judged[0]!r} and {next(iter(retrieved))!r}."
         note += f" They {similar}." if similar else ""
     by = f", by {own.log.joined}" if own.log is not None and own.log.joined == "text" else ""
-    yield Joined(gold.path, other.path, f"questions{by}", len(common), len(judged), note)
+    yield Joined(gold.path, name, f"questions{by}", len(common), len(judged), note)
     if not common:
         return
     by_query: dict[str, dict[str, float]] = {}
@@ -102,7 +103,7 @@ def _joins(gold: Reading, other: Reading, matching: Matching | None) -> Iterator
             else ""
         )
         fix = f"--match parent:{separator}" if separator and matching is None else ""
-    yield Joined(gold.path, other.path, "expected documents retrieved", hit, len(wanted), note, fix)
+    yield Joined(gold.path, name, "expected documents retrieved", hit, len(wanted), note, fix)
 
 
 def _ranked(run: Run) -> dict[str, set[str]]:

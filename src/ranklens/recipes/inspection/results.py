@@ -16,7 +16,7 @@ Role = Literal[
     "golden set", "golden set and log", "judgments", "log", "run", "corpus", "questions", "traces", "unknown"
 ]
 GOLD: tuple[Role, ...] = ("golden set", "golden set and log", "judgments")
-RANKED: tuple[Role, ...] = ("log", "run", "golden set and log")
+RANKED: tuple[Role, ...] = ("log", "run", "golden set and log", "traces")
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Inspected:
     examples: tuple[str, ...]
     problems: tuple[Problem, ...]
     readable: bool  # as it is, or with the options that mend its problems
+    systems: int = 1  # in a file of traces, one for each retriever
 
     def parts(self) -> Iterator[Table | Lines]:
         """The file as tables and sentences."""
@@ -106,7 +107,7 @@ class Inspection:
         runs = [file for file in self.files if file.role in RANKED]
         if not gold or not runs or not all(file.readable for file in (*gold, *runs)):
             return ""
-        does = "evaluate" if len(runs) == 1 else "compare"
+        does = "evaluate" if sum(run.systems for run in runs) == 1 else "compare"
         return " ".join(
             [
                 "ranklens",
