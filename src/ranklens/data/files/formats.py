@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -36,6 +35,7 @@ from ranklens.data.files.remote import is_scanned, scan
 from ranklens.data.files.sources import PathLike, Source, open_source
 from ranklens.data.files.streams import TableStream
 from ranklens.data.files.systems import OneSystem, chosen_system, systems_in, systems_of_scan
+from ranklens.data.files.traced import traced_runs
 from ranklens.data.readers import frames, judgment_tables, mappings
 from ranklens.data.readers.cells import lists_questions, with_lists
 from ranklens.data.readers.names import USUAL, Names, plain
@@ -168,32 +168,11 @@ def run_in(
             return frames.run_frame(table)
 
         return trec.stream_fields(source, ("query", "doc", "rank"), _MSMARCO_FIELDS).then(ranked)
-    runs = _traced(source, kind, names)
+    runs = traced_runs(source, kind, names)
     if runs:
         return chosen_system(runs, name, system)
     complete = OneSystem(partial(read, complete=True), name, system, columns=names.columns)
     return _stream_table(source, kind, complete, "log", names)
-
-
-_MAY_BE_SPANS = re.compile(
-    rb'"(resource_?spans|scope_?spans|spans|trace_?id|span_?id|context\.span_id|attributes)"\s*:',
-    re.IGNORECASE,
-)
-
-
-def _traced(source: Source, kind: str, names: Names = USUAL) -> Mapping[str, object]:
-    """The runs by retriever in a file of spans; none in other files."""
-    if kind not in ("json", "jsonl") or not _MAY_BE_SPANS.search(source.head()):
-        return {}
-    from ranklens.data.traces.runs import from_traces
-    from ranklens.data.traces.spans import are_spans
-
-    content = json_document(source) if kind == "json" else json_lines(source)
-    if not are_spans(content):
-        return {}
-    place = names.id_from if isinstance(names.id_from, str) else next(iter(names.own.get("doc", ())), None)
-    with errors_in(source.name):
-        return from_traces(content if isinstance(content, list) else [content], id_from=place)
 
 
 def _scan_table(place: PathLike, kind: str) -> pl.LazyFrame | None:
@@ -253,7 +232,11 @@ def systems(path: PathLike, kind: str) -> list[str]:
     with errors_in(str(path)):
         if (table := _scan_table(path, kind)) is not None:
             return systems_of_scan(table)
-        if kind in ("json", "jsonl") and not is_in_parts(path) and (runs := _traced(open_source(path), kind)):
+        if (
+            kind in ("json", "jsonl")
+            and not is_in_parts(path)
+            and (runs := traced_runs(open_source(path), kind))
+        ):
             return list(runs)
         if kind not in ("csv", "tsv", "jsonl"):
             return []
@@ -397,26 +380,12 @@ def _stream_delimited(source: Source, kind: str, convert: tables.Convert, half: 
         with errors_in(source.name):
             return _read_records(with_lists(rows, names), half, names)
     if separator == ";":
-        convert = partial(_with_points, (*names.own.get("score", ()), *names.own.get("grade", ())), convert)
+        convert = partial(
+            tables.with_points, (*names.own.get("score", ()), *names.own.get("grade", ())), convert
+        )
         return tables.stream_table(source, kind, partial(_with_name, source, convert))
     numbers = frames.SCORE_NAMES if half == "log" and not names.columns else ()
     return tables.stream_table(source, kind, partial(_with_name, source, convert), numbers=numbers)
-
-
-_DECIMAL_COMMA = r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$"
-
-
-def _with_points(own: Sequence[str], convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:
-    """Numbers with decimal commas, as where semicolons part the fields."""
-    import polars as pl
-
-    usual = {*frames.SCORE_NAMES, *frames.GRADE_NAMES}
-    numbers = [
-        name
-        for name, kind in table.schema.items()
-        if kind == pl.String and (name in own or plain(name) in usual)
-    ]
-    return convert(table.with_columns(pl.col(numbers).str.replace(_DECIMAL_COMMA, "$1.$2")))
 
 
 def _with_name(source: Source, convert: tables.Convert, table: pl.DataFrame) -> pl.DataFrame:

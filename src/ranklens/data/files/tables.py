@@ -24,7 +24,7 @@ from ranklens.data.files.json_reading import RepeatedKeyError, has_each_key_once
 from ranklens.data.files.sources import BOM, without_bom, would_be_unpacked
 from ranklens.data.files.streams import TableStream
 from ranklens.data.files.trec import WrongLine, decode, parse_block
-from ranklens.data.readers.frames import RowError, whole_among_text
+from ranklens.data.readers.frames import GRADE_NAMES, SCORE_NAMES, RowError, whole_among_text
 from ranklens.data.readers.mappings import is_nothing
 from ranklens.data.readers.names import plain
 from ranklens.errors import InputError, polars_failures
@@ -261,6 +261,22 @@ def _check_longer(dialect: _Dialect, names: Sequence[str], lines: Sequence[str],
                 line,
                 f"a quoted field continues past the end of the line, and line {number} looks like a row. {_UNCLOSED}",
             )
+
+
+_DECIMAL_COMMA = r"^\s*([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)\s*$"
+
+
+def with_points(own: Sequence[str], convert: Convert, table: pl.DataFrame) -> pl.DataFrame:
+    """Numbers with decimal commas, as where semicolons part the fields."""
+    import polars as pl
+
+    usual = {*SCORE_NAMES, *GRADE_NAMES}
+    numbers = [
+        name
+        for name, kind in table.schema.items()
+        if kind == pl.String and (name in own or plain(name) in usual)
+    ]
+    return convert(table.with_columns(pl.col(numbers).str.replace(_DECIMAL_COMMA, "$1.$2")))
 
 
 def _texts(rows: list[list[str]], names: list[str]) -> pl.DataFrame:

@@ -172,7 +172,7 @@ class Reading:
         columns = list(dict.fromkeys(str(key) for row in self.rows for key in row))
         if lists_questions(columns, "log", self.names):  # with scores, each row is about one document
             self.rows = with_lists(self.rows, self.names)
-        is_trace = are_spans(self.rows) or {*map(plain, columns)} & _OTHER_TRACES
+        is_trace = are_spans(self.rows) or not _OTHER_TRACES.isdisjoint(map(plain, columns))
         self.role = "traces" if is_trace else self._role_of_rows(columns)
 
     def _recognise_fields(self, place: Any, kind: str) -> None:
@@ -220,8 +220,8 @@ class Reading:
             self.gold = read_qrels(self.place, self.names)
             judged = judgments(self.gold)
             questions = len({*judged["query"], *self.gold.questions}) or judged["query"].n_unique()
-            one = "question" if self.gold.questions else "judged query"
-            self.size = f"{counted(questions, one, one[:-1] + 'ies' if one.endswith('y') else '')}, {counted(len(judged), 'judged document')}"
+            asked = ("question", "questions") if self.gold.questions else ("judged query", "judged queries")
+            self.size = f"{counted(questions, *asked)}, {counted(len(judged), 'judged document')}"
             if self.gold.unanswerable:
                 self.size += f", {len(self.gold.unanswerable):,} without an answer"
         if self.role in RANKED and self.role != "traces":
@@ -233,9 +233,10 @@ class Reading:
         if self.role == "traces":
             found = from_traces(self.path)
             self.size = several([f"{name}: {counted(len(log), 'question')}" for name, log in found.items()])
-            one = len(found) == 1
+            several_runs = len(found) > 1
             self.runs = {
-                self.path if one else f"{self.path} ({name})": Run.of(log) for name, log in found.items()
+                f"{self.path} ({name})" if several_runs else self.path: Run.of(log)
+                for name, log in found.items()
             }
         if self.role in ("corpus", "questions"):
             self.size = counted(len(self.rows), "row") + (" or more" if len(self.rows) >= _LOOKED_AT else "")
