@@ -204,3 +204,20 @@ def test_files_without_rows_and_no_files_at_all(tmp_path):
     ]
     with pytest.raises(rl.InputError, match="There are no files to inspect"):
         rl.inspect()
+
+
+@pytest.mark.parametrize(
+    ("golden", "log"),
+    [
+        ('{"id": "q", "expected_ids": [], "answerable": true}', '{"id": "q"}\n{"retrieved": "a|b"}'),
+        ('{"q": {"a": "high"}}', '{"q": ["a"]}'),
+        ('{"q": [{"id": [1]}]}', '{"spans": [{"attributes": [1, 2]}]}'),
+        ('{"id": "q", "expected_ids": ["a"]}', '{"id": "q", "retrieved": [{"id": "a", "score": {}}]}'),
+    ],
+)
+def test_strange_rows_are_problems_and_no_tracebacks(tmp_path, golden, log):
+    (tmp_path / "golden.jsonl").write_text(golden + "\n")
+    (tmp_path / "log.jsonl").write_text(log + "\n")
+    found = rl.inspect(tmp_path / "golden.jsonl", tmp_path / "log.jsonl")
+    assert json.loads(json.dumps(found.to_dict()))["files"][1]["path"].endswith("log.jsonl")
+    assert "golden.jsonl" in str(found)

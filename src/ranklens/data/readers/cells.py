@@ -46,7 +46,7 @@ def with_lists(rows: Sequence[Mapping[str, object]], where: Names) -> list[dict[
     >>> with_lists([{"id": "q1", "expected_ids": "a; b"}, {"id": "q2", "expected_ids": None}], Names())
     [{'id': 'q1', 'expected_ids': ['a', 'b']}, {'id': 'q2', 'expected_ids': []}]
     """
-    columns = list(rows[0]) if rows else []
+    columns = list(dict.fromkeys(key for row in rows for key in row))
     _refuse_documents(rows, where)
     changed = [dict(row) for row in rows]
     ids = {*_expected(where), *names.RETRIEVED}
@@ -60,7 +60,7 @@ def with_lists(rows: Sequence[Mapping[str, object]], where: Names) -> list[dict[
             _divide(changed, name, signs=_SIGNS, numbers=True)
         elif short in _NUMBERS:
             for row in changed:
-                row[name] = _as_number(row[name])
+                row.update({name: _as_number(row[name])} if name in row else {})
     return changed
 
 
@@ -91,6 +91,7 @@ def _divide(
     rows: Sequence[dict[str, object]], name: str, signs: Sequence[str], *, numbers: bool = False
 ) -> None:
     """Put lists into a column whose cells are texts; anything else stays as it is."""
+    rows = [row for row in rows if name in row]
     cells = [row[name] for row in rows if isinstance(row[name], str)]
     sign = next(
         (one for one in signs if any(one in str(cell) and _structure(cell) is None for cell in cells)), None

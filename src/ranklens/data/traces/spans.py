@@ -131,7 +131,11 @@ def _first(fields: Mapping[str, object], *places: str) -> object:
 def _attributes(fields: Mapping[str, object]) -> dict[str, object]:
     attributes = parsed(fields.get("attributes"))
     if isinstance(attributes, list):  # OTLP: [{"key": …, "value": {"stringValue": …}}]
-        attributes = {entry["key"]: _otlp(entry.get("value")) for entry in attributes if "key" in entry}
+        attributes = {
+            entry["key"]: _otlp(entry.get("value"))
+            for entry in attributes
+            if isinstance(entry, Mapping) and "key" in entry
+        }
     if not isinstance(attributes, Mapping):  # a table: one column per attribute
         attributes = {key[len(_PREFIX) :]: value for key, value in fields.items() if key.startswith(_PREFIX)}
     nested = _nested(attributes)

@@ -100,6 +100,11 @@ class Reading:
         ]
         return self
 
+    def refuse(self, error: RankLensError) -> None:
+        """Note that the file cannot be used after all."""
+        self.problems.append(Problem(error.spelled(as_option)))
+        self.readable = False
+
     def result(self) -> Inspected:
         used = {field.name.partition(".")[0].partition("[")[0] for field in self.fields}
         keys = dict.fromkeys(key for row in self.rows for key in row)
@@ -217,13 +222,14 @@ class Reading:
         """Read the file as what it is, for what it holds and for what its reader says of it."""
         self._refuse_guess()
         if self.role in GOLD:
-            self.gold = read_qrels(self.place, self.names)
-            judged = judgments(self.gold)
-            questions = len({*judged["query"], *self.gold.questions}) or judged["query"].n_unique()
-            asked = ("question", "questions") if self.gold.questions else ("judged query", "judged queries")
+            gold = read_qrels(self.place, self.names)
+            judged = judgments(gold)
+            self.gold = gold
+            questions = len({*judged["query"], *gold.questions})
+            asked = ("question", "questions") if gold.questions else ("judged query", "judged queries")
             self.size = f"{counted(questions, *asked)}, {counted(len(judged), 'judged document')}"
-            if self.gold.unanswerable:
-                self.size += f", {len(self.gold.unanswerable):,} without an answer"
+            if gold.unanswerable:
+                self.size += f", {len(gold.unanswerable):,} without an answer"
         if self.role in RANKED and self.role != "traces":
             run_names = Names.of(self.columns, self.matching)
             run = read_run(self.place, self.gold or Qrels({}), run_names)

@@ -11,7 +11,7 @@ from ranklens.data.matching.parsing import matching_of
 from ranklens.data.matching.rules import Matching, chunk_separator
 from ranklens.data.readers.mappings import rankings
 from ranklens.data.run import Run, read_run
-from ranklens.errors import InputError
+from ranklens.errors import InputError, RankLensError
 from ranklens.judging.documents import judgments
 from ranklens.judging.inputs import read_inputs
 from ranklens.judging.mismatch import alike
@@ -47,8 +47,19 @@ def inspect(
         readings.append(reading.look())
         matching = reading.matching
     gold = next((one for one in readings if one.gold is not None), None)
-    joins = [] if gold is None else [join for one in readings for join in _joins(gold, one, matching)]
+    joins = (
+        [] if gold is None else [join for one in readings for join in _possible_joins(gold, one, matching)]
+    )
     return Inspection(tuple(one.result() for one in readings), tuple(joins))
+
+
+def _possible_joins(gold: Reading, other: Reading, matching: Matching | None) -> list[Joined]:
+    """The joins of a file; none where something is wrong that no reader has looked at so far, such as the scores of a dict."""
+    try:
+        return list(_joins(gold, other, matching))
+    except RankLensError as error:
+        other.refuse(error)
+        return []
 
 
 def _joins(gold: Reading, other: Reading, matching: Matching | None) -> Iterator[Joined]:
@@ -74,6 +85,8 @@ def _joins_of_run(gold: Reading, name: str, run: Run, matching: Matching | None)
     retrieved = _ranked(run)
     judged = list(dict.fromkeys(table["query"].to_list()))
     common = [query for query in judged if query in retrieved]
+    if not judged:
+        return
     note = ""
     if not common and retrieved:
         similar = alike(judged, list(retrieved))
