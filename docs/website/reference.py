@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMES = {
-    "Evaluate": "evaluate Scores Policy measure Measure measures preset measure_from cumulated_gain_from from_records from_traces from_dataset hits inspect judge judgments read_scores Judged Hits "
+    "Evaluate": "evaluate Scores Policy measure Measure measures preset measure_from cumulated_gain_from from_records from_traces from_dataset remap trajectories hits inspect judge judgments read_scores Judged Hits "
     "Judgments answers user_model convention Convention judge_sessions Sessions sampled_metric evaluate_rankings diversity_from",
     "Compare": "compare compare_scores Comparison plan Plan Interval rbo tau",
     "Fuse": "fit_fusion fuse fusion_potential rerank sweep tune",

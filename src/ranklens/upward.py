@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ranklens.report.charts.style import Chart
     from ranklens.report.charts.surface import surface_chart
     from ranklens.report.charts.trend import trend_chart
+    from ranklens.report.explanation.evidence import Looked
     from ranklens.report.explanation.failing import Failing, failing
     from ranklens.report.html import write_report
     from ranklens.report.trackers.destinations import log_to
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _HOME = {  # names for annotations alone are not here
     "ComparisonPlots": "report.charts",
+    "Looked": "report.explanation.evidence",
     "compare_large": "spark.comparing",
     "confusion_chart": "report.charts.confusion",
     "evaluate_on_spark": "spark.evaluation:evaluate",
@@ -49,6 +51,7 @@ __all__ = [
     "Chart",
     "ComparisonPlots",
     "Failing",
+    "Looked",
     "Measure",
     "Scores",
     "compare_large",

@@ -33,7 +33,7 @@ def test_each_query_says_why_it_fails(scores):
     found = {one.query: (one.reason, one.why(2)) for one in scores.failing("R@2")}
     assert found == {
         "low": ("too low", "first relevant at rank 3"),
-        "lost": ("not retrieved", "not retrieved"),
+        "lost": ("not retrieved", "not retrieved; 2 of the top 2 unjudged"),
         "silent": ("empty", "nothing retrieved"),
         "absent": ("missing", "missing from the run"),
         "none": ("nothing relevant", "no document is judged relevant"),
@@ -46,6 +46,7 @@ def test_the_lowest_come_first_and_the_best_are_no_failures(scores):
     assert [one.query for one in found] == ["lost", "silent", "absent", "none", "low", "part"]
     assert [one.value for one in found] == [0, 0, 0, 0, 1 / 3, 1 / 2]
     assert found[4].why(None) == "1 of 1 relevant retrieved, first at rank 3"
+    assert (found[4].cause, found[4].causes[1:]) == ("not at the top", ("unjudged at the top",))
     assert [one.query for one in scores.failing("mrr", n=2)] == ["lost", "silent"]
     assert scores.failing("mrr", n=2).table().note == "6 of 7 queries are below 1; the 2 lowest are shown."
 
@@ -60,14 +61,23 @@ def test_the_first_measure_is_the_default_in_the_spelling_asked_for(scores):
     table = scores.failing(queries={"lost": "Where | is a?", "low": "x" * 100}).table()
     assert table.header == ["query", "question", "expected", "retrieved instead", "why", "hit@2"]
     rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["lost"] == ["Where | is a?", "a", "x (unjudged), y (unjudged)", "not retrieved", "0.0000"]
+    assert rows["lost"] == [
+        "Where | is a?",
+        "a",
+        "x (unjudged), y (unjudged)",
+        "not retrieved; 2 of the top 2 unjudged",
+        "0.0000",
+    ]
     assert rows["low"][0] == "x" * 59 + "…"
     assert rows["silent"][2] == "nothing"
 
 
 def test_markdown_is_ready_for_a_pull_request(scores):
     shown = scores.failing(queries={"lost": "Where | is a?", "low": "x" * 100}).to_markdown()
-    assert "| lost | Where \\| is a? | a | x (unjudged), y (unjudged) | not retrieved | 0.0000 |" in shown
+    assert (
+        "| lost | Where \\| is a? | a | x (unjudged), y (unjudged) | not retrieved; 2 of the top 2 unjudged | 0.0000 |"
+        in shown
+    )
     assert "x" * 100 in shown
     assert shown.startswith("### Failing queries: the lowest hit@2\n")
 
@@ -85,6 +95,8 @@ def test_frame(scores):
         "reason": "in part",
         "why": "1 of 2 relevant in the top 2, first at rank 2",
         "rank": 2,
+        "cause": "below the cutoff",
+        "also": ["unjudged at the top"],
     }
     assert len(rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "RR").failing().to_frame()) == 0
 
@@ -107,7 +119,9 @@ def test_every_shape_gives_the_same(scores, tmp_path):
     qrels.write_csv(tmp_path / "qrels.csv")
     # A table cannot say that nothing was retrieved.
     expected = [
-        {**row, "reason": "missing", "why": "missing from the run"} if row["query"] == "silent" else row
+        {**row, "reason": "missing", "why": "missing from the run", "cause": "missing from the run"}
+        if row["query"] == "silent"
+        else row
         for row in scores.failing().to_dicts()
     ]
     assert rl.evaluate(qrels, run, "hit@2").failing().to_dicts() == expected

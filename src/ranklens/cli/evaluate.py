@@ -71,6 +71,19 @@ def evaluate(
         ),
     ] = None,
     failing_measure: Annotated[str | None, Description("Measure for --failing. Default: the first.")] = None,
+    corpus: Annotated[
+        str | None,
+        Description("For --failing: the texts of documents, to find more causes.", metavar="FILE"),
+    ] = None,
+    first_stage: Annotated[
+        str | None, Description("For --failing: the run before reranking.", metavar="RUN")
+    ] = None,
+    parent: Annotated[
+        str | None,
+        Description(
+            "For --failing: what comes before the number of a chunk in its id, such as #.", metavar="TEXT"
+        ),
+    ] = None,
     queries: options.Queries = None,
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
@@ -98,10 +111,15 @@ def evaluate(
     from ranklens.scores.evaluation import Each, evaluate_each
     from ranklens.scores.evaluation import evaluate as score
 
-    out.check_output(output, [qrels, *paths_of(runs), queries, intents, machine])
+    out.check_output(output, [qrels, *paths_of(runs), queries, intents, machine, corpus, first_stage])
     written = output_formats.format_of(format, output, Format)
     _refuse_what_does_not_fit(per_query, failing, failing_measure, written, engine, master, intents, machine)
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
+    looked: dict[str, Any] = {"corpus": corpus, "first_stage": first_stage, "parent": parent}
+    if failing is None and any(looked.values()):
+        raise InputError("--corpus, --first-stage and --parent say why queries fail; add --failing N.")
+    if first_stage is not None:
+        looked["first_stage"] = next(iter(reading.open(qrels, [first_stage]).runs.values()))
     each, read = Each(), Inputs.of([qrels, intents, machine])
     how: dict[str, Any] = {
         "measures": measures,
@@ -138,7 +156,7 @@ def evaluate(
             name: one.with_texts(texts).with_inputs(Inputs.merged([read, one.inputs]))
             for name, one in each.scores.items()
         }
-        worst = {name: one.failing(failing_measure, failing) for name, one in scores.items() if failing}
+        worst = {name: one.failing(failing_measure, failing, **looked) for name, one in scores.items() if failing}
     finally:  # also before an error, and once where several runs share a warning
         for warning in each.told():
             warn(warning)
@@ -208,12 +226,12 @@ class _Results:
         from ranklens.scores import tables
         from ranklens.tables.table import Printout
 
-        failing = {name: one.table(whole=whole) for name, one in self.worst.items()}
-        if len(failing) > 1:
-            failing = {name: replace(one, title=f"{name}: {one.title}") for name, one in failing.items()}
+        failing = [(name, part) for name, one in self.worst.items() for part in one.tables(whole=whole)]
+        if len(self.worst) > 1:
+            failing = [(name, replace(one, title=f"{name}: {one.title}")) for name, one in failing]
         if self.per_query:
             return Printout([tables.by_query(self.scores, widest=widest_text), *failing.values()])
-        return Printout([tables.means(self.scores, width), *failing.values()])
+        return Printout([tables.means(self.scores, width), *(one for _, one in failing)])
 
     def exact(self) -> Table:
         """All digits, for other programs to read."""

@@ -258,12 +258,21 @@ class Scores:
         return Range(str(parsed), total(kind, low), total(kind, high), frame, int((low < high).sum()))
 
     def failing(
-        self, measure: str | Measure | None = None, n: int = 20, *, queries: object = None
+        self,
+        measure: str | Measure | None = None,
+        n: int = 20,
+        *,
+        queries: object = None,
+        corpus: object = None,
+        first_stage: object = None,
+        parent: object = None,
     ) -> Failing:
-        """The ``n`` queries with the lowest values: what was expected, what was retrieved instead, and why.
+        """The ``n`` queries with the lowest values: what was expected, what was retrieved instead, and why; and all failing ones by cause.
 
         ``measure`` is any, by default the first. Queries with the best value do not fail. ``queries`` brings the texts of
-        questions, as ``{id: text}`` or a file, where judgments and run have none.
+        questions, as ``{id: text}`` or a file, where judgments and run have none. Some causes need more: ``corpus`` has the texts of
+        documents (a dict, table or file), ``first_stage`` is the run before reranking, and ``parent`` says what an id is a chunk of, if
+        neither id nor corpus does: what comes before the chunk's number (``"-"``), a dict or a function.
 
         >>> import ranklens as rl
         >>> scores = rl.evaluate({"q1": {"a"}, "q2": {"b"}}, {"q1": ["a", "b"], "q2": ["a", "x", "b"]}, "hit@2")
@@ -275,10 +284,18 @@ class Scores:
         q2     Where is b?  b         a (unjudged), x (unjudged)  first relevant at rank 3  0.0000
         <BLANKLINE>
         1 of 2 queries is below 1; all are shown.
+        <BLANKLINE>
+        Why they fail
+        <BLANKLINE>
+        cause             look at                          such as  queries  share
+        ----------------  -------------------------------  -------  -------  -----
+        below the cutoff  the ranking, or a larger cutoff  q2             1   100%
+        <BLANKLINE>
+        Not checked: not in the corpus (needs a corpus), near-duplicate of the expected (needs texts), lost by the reranker (needs the first stage).
         """
-        from ranklens.upward import failing
+        from ranklens.upward import Looked, failing
 
-        return failing(self, measure, n, queries)
+        return failing(self, measure, n, queries, Looked(corpus, first_stage, parent))
 
     def to_frame(self, *, level: float = 0.95) -> pl.DataFrame:
         """A Polars frame with one row per measure: measure (as it was asked for), mean, low, high."""

@@ -46,7 +46,7 @@ def texts(given: object, wanted: Collection[str], what: str = "corpus") -> dict[
     for row in each_row(given, what):
         fields = tuple(row)
         if fields not in roles:
-            roles[fields] = _roles(fields, str(given) if is_file else what)
+            roles[fields] = roles(fields, str(given) if is_file else what)
         key, title, text = roles[fields]
         name = str(row[key])
         if name in keep:
@@ -73,7 +73,8 @@ def titles_and_texts(given: object, wanted: Sequence[str]) -> tuple[list[str | N
     return [title for title, _ in rows], [text for _, text in rows]
 
 
-def _roles(fields: tuple[str, ...], what: str) -> tuple[str, str | None, str]:
+def roles(fields: tuple[str, ...], what: str) -> tuple[str, str | None, str]:
+    """Which of these fields has the id of a document, its title, if any, and its text."""
     plain = {names.plain(str(field)): field for field in fields}
     key = next((plain[name] for name in ID_NAMES if name in plain), None)
     text = next((plain[name] for name in TEXT_NAMES if name in plain and plain[name] != key), None)

@@ -205,10 +205,18 @@ def runs(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(words[place : place + _RUN] for place in range(len(words) - _RUN + 1))
 
 
-def _runs_held(chunk: str, passage: str) -> tuple[int, int]:
+def named_texts(ids: Sequence[str], match: ByText) -> dict[str, str]:
+    """The texts of retrieved items, under the names that they have where no expected text is found with them."""
+    if match.corpus is not None:
+        return {doc: match.corpus[doc] for doc in ids if doc in match.corpus}
+    parts = [doc.rpartition(_BETWEEN) for doc in ids]
+    return {name or unmatched(rank): text for rank, (name, _, text) in enumerate(parts, 1)}
+
+
+def runs_held(chunk: str, passage: str) -> tuple[int, int]:
     """The words of a passage that a chunk shares with it in runs, as bits, and how many words there are.
 
-    >>> _runs_held("and the capital of Peru", "Lima is the capital of Peru")
+    >>> runs_held("and the capital of Peru", "Lima is the capital of Peru")
     (60, 6)
     """
     words, places, held = tokens(passage), 0, runs(chunk)
@@ -256,6 +264,6 @@ def _pieces(chunk: str, passage: str, edge: str) -> tuple[int, int]:
 
 _PLACES_HELD: dict[str, Callable[[str, str], tuple[int, int]]] = {
     "contains": lambda chunk, passage: _pieces(_words(chunk), _words(passage), " "),
-    "overlap": _runs_held,
+    "overlap": runs_held,
     "substring": lambda chunk, passage: _pieces(_in_one_line(chunk), _in_one_line(passage), ""),
 }

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, overload
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.judging.documents import judgments, ranking, with_further
 from ranklens.metrics import Measure, parse, with_rel
 from ranklens.metrics.instances import parameters
+from ranklens.report.explanation.causes import CAUSES, Case, causes_of, unchecked
+from ranklens.report.explanation.evidence import Evidence, Looked
 from ranklens.scores.evaluation import score
 from ranklens.stats import inputs
-from ranklens.tables.table import Shown, Table
-from ranklens.words import counted, plural, shortened
+from ranklens.tables.table import Printout, Shown, Table
+from ranklens.words import counted, percent, plural, several, shortened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +27,21 @@ if TYPE_CHECKING:
 
 _MOST_DOCUMENTS, _SHOWN_DOCUMENTS = 10, 3  # kept of a ranking; named in a cell of a table
 _WIDEST_TEXT = 60  # letters of a question, in plain text
-COLUMNS = ("query", "text", "value", "expected", "retrieved", "grades", "reason", "why", "rank")  # of a frame
+_MOST_GROUPED = 1000  # failing queries whose causes are counted
+_ONE_IS_ENOUGH = ("Success", "RR")  # measures of the first expected document alone
+COLUMNS = (
+    "query",
+    "text",
+    "value",
+    "expected",
+    "retrieved",
+    "grades",
+    "reason",
+    "why",
+    "rank",
+    "cause",
+    "also",
+)  # of a frame
 
 Reason = Literal[
     "failed", "missing", "empty", "nothing relevant", "not retrieved", "too low", "in part", "lower down"
@@ -64,6 +80,14 @@ class FailingQuery:
     first: int | None = None  # rank of the first expected document
     found: int = 0  # expected documents that count
     error: str | None = None
+    causes: tuple[str, ...] = ()  # that apply, the decisive one first: names of ``causes.CAUSES``
+    details: str = ""  # of the first
+    ranks: Mapping[str, int] = field(default_factory=dict, repr=False)  # of the expected documents
+
+    @property
+    def cause(self) -> str:
+        """The decisive cause, under which the query is counted."""
+        return self.causes[0]
 
     def why(self, k: int | None) -> str:
         """The reason in words; ``k`` is the measure's cutoff."""
@@ -77,7 +101,7 @@ class FailingQuery:
             "in part": f"{self.found:,} of {len(self.expected):,} relevant in the top {k}, first at rank {self.first}",
             "lower down": f"{self.found:,} of {len(self.expected):,} relevant retrieved, first at rank {self.first}",
         }
-        return words[self.reason]
+        return f"{words[self.reason]}; {self.details}" if self.details else words[self.reason]
 
 
 @dataclass(frozen=True)
@@ -88,6 +112,10 @@ class Failing(Shown, Sequence[FailingQuery]):
     rows: tuple[FailingQuery, ...]
     below: int  # how many queries have less than the best value
     queries: int  # how many were evaluated
+    by_cause: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # the queries of each cause, of all that fail
+    unchecked: str = ""  # which causes could not be looked for
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -132,16 +160,37 @@ class Failing(Shown, Sequence[FailingQuery]):
         title = f"Failing queries: the {worst} {self.measure.shown}"
         return Table(header, rows, note=note, title=title, left=len(header) - 1)
 
+    def causes_table(self) -> Table:
+        """One row per cause: how many failing queries it has, and what to look at."""
+        total = sum(map(len, self.by_cause.values()))
+        rows = [
+            [one.name, one.look_at, several(queries, 2), f"{len(queries):,}", percent(len(queries) / total)]
+            for one in sorted(CAUSES, key=lambda cause: -len(self.by_cause.get(cause.name, ())))
+            if (queries := self.by_cause.get(one.name))
+        ]
+        notes = [f"Of the {total:,} lowest of {self.below:,}."] if total < self.below else []
+        header = ["cause", "look at", "such as", "queries", "share"]
+        note = " ".join([*notes, *([self.unchecked] if self.unchecked else [])])
+        return Table(header, rows, note=note, title="Why they fail", left=3)
+
+    def tables(self, *, whole: bool = False) -> list[Table]:
+        """The queries, then their causes."""
+        return [self.table(whole=whole), *([self.causes_table()] if self.by_cause else [])]
+
+    def printout(self) -> Printout:
+        """All that ``print`` shows."""
+        return Printout(self.tables())
+
     def to_markdown(self) -> str:
-        """A table for a pull request, with whole questions."""
-        return self.table(whole=True).to_markdown()
+        """Tables for a pull request, with whole questions."""
+        return Printout(self.tables(whole=True)).to_markdown()
 
     def to_frame(self) -> pl.DataFrame:
-        """A Polars frame with one row per query: query, text, value, expected, retrieved, grades, reason, why, rank."""
+        """A Polars frame with one row per query: query, text, value, expected, retrieved, grades, reason, why, rank, cause, also."""
         import polars as pl
 
         kinds: dict[str, pl.DataType] = dict.fromkeys(COLUMNS, pl.String())
-        kinds |= dict.fromkeys(("expected", "retrieved"), pl.List(pl.String))
+        kinds |= dict.fromkeys(("expected", "retrieved", "also"), pl.List(pl.String))
         kinds |= {"value": pl.Float64(), "grades": pl.List(pl.Float64), "rank": pl.Int64()}
         return pl.DataFrame(self.to_dicts(), schema=kinds)
 
@@ -158,12 +207,16 @@ class Failing(Shown, Sequence[FailingQuery]):
                 "reason": one.reason,
                 "why": one.why(self.measure.k),
                 "rank": one.first,
+                "cause": one.cause,
+                "also": list(one.causes[1:]),
             }
             for one in self.rows
         ]
 
 
-def failing(scores: Scores, measure: str | Measure | None, n: int, queries: object) -> Failing:
+def failing(
+    scores: Scores, measure: str | Measure | None, n: int, queries: object, looked: Looked
+) -> Failing:
     """The ``n`` queries with the lowest values, without those that reach the best value."""
     inputs.count(n, "n")
     sources = scores.sources
@@ -178,14 +231,46 @@ def failing(scores: Scores, measure: str | Measure | None, n: int, queries: obje
     pairs = zip(scores.queries, values.tolist(), strict=True)
     # Queries with the same value stay in the order of the queries.
     order = sorted((pair for pair in pairs if pair[1] * sign < best * sign), key=lambda pair: sign * pair[1])
-    chosen = dict(order[:n])
+    chosen = dict(order[: max(n, _MOST_GROUPED)])
     judged_only = bool(parameters(asked)["judged_only"]) or scores.policy.judged_only
-    read = _Read.of(sources, replace(scores.policy, judged_only=judged_only), list(chosen), queries)
+    policy = replace(scores.policy, judged_only=judged_only)
+    read = _Read.of(sources, policy, list(chosen), queries, asked.k)
+    judges_others = scores.account([asked]).share is not None
     number = {query: i for i, query in enumerate(scores.queries)}
-    rows = tuple(
+    rows = [
         read.failing(query, value, asked, scores.judged, number[query]) for query, value in chosen.items()
+    ]
+    evidence = Evidence.of(
+        sources, policy, looked, [(one.query, one.expected, one.documents) for one in rows]
     )
-    return Failing(asked, rows, len(order), len(scores.queries))
+    by_cause: dict[str, tuple[str, ...]] = {}
+    rows = [_explained(one, asked, evidence, judges_others=judges_others) for one in rows]
+    for one in rows:
+        by_cause[one.cause] = (*by_cause.get(one.cause, ()), one.query)
+    missed = unchecked(evidence.library.is_given, bool(evidence.texts), looked.first_stage is not None)
+    return Failing(asked, tuple(rows[:n]), len(order), len(scores.queries), by_cause, missed)
+
+
+def _explained(
+    one: FailingQuery, measure: Measure, evidence: Evidence, *, judges_others: bool
+) -> FailingQuery:
+    """The same with its causes, and no more documents than people look at."""
+    counting = {doc for doc, rank in one.ranks.items() if measure.k is None or rank <= measure.k}
+    is_enough = bool(counting) and measure.definition.name in _ONE_IS_ENOUGH
+    case = Case(
+        one.reason,
+        () if is_enough else [doc for doc in one.expected if doc not in counting],
+        one.ranks,
+        one.documents,
+        measure.k,
+        evidence.library,
+        evidence.texts_of(one.query, one.expected),
+        evidence.before.get(one.query, {}) if evidence.before is not None else None,
+        judges_others=judges_others,
+    )
+    causes = causes_of(case)
+    names = tuple(name for name, _ in causes)
+    return replace(one, documents=one.documents[:_MOST_DOCUMENTS], causes=names, details=causes[0][1])
 
 
 def _measure(scores: Scores, measure: str | Measure | None) -> Measure:
@@ -213,20 +298,26 @@ class _Read:
     """Judgments, rankings, texts and errors of some queries."""
 
     graded: Mapping[str, Sequence[tuple[str, float]]]  # judged documents with their grades, the best first
-    ranked: Mapping[str, Sequence[Document]]
+    ranked: Mapping[str, Sequence[Document]]  # the first documents, and the judged ones
+    sizes: Mapping[str, int]  # documents of each ranking
     texts: Mapping[str, str]
     failed: Mapping[str, str]
     present: set[str] | None  # queries of the run; None where it lists no empty ones
     policy: Policy
 
     @classmethod
-    def of(cls, sources: Sources, policy: Policy, chosen: Sequence[str], queries: object) -> _Read:
+    def of(
+        cls, sources: Sources, policy: Policy, chosen: Sequence[str], queries: object, k: int | None
+    ) -> _Read:
         import polars as pl
 
         qrels, run = sources.read(policy)
         gold = judgments(qrels).filter(pl.col("query").is_in(list(chosen))).sort("grade", descending=True)
         whole = replace(policy, judged_only=False)
         ranked = with_further(ranking(qrels, run, whole, queries=chosen), run, gold)
+        sizes = dict(ranked.group_by("query").len().iter_rows())
+        shown = max(k or 0, _MOST_DOCUMENTS)
+        ranked = ranked.filter((pl.col("rank") <= shown) | pl.col("grade").is_not_null())
         documents: dict[str, list[Document]] = {}
         for query, rank, doc, grade in ranked.select("query", "rank", "doc", "grade").iter_rows():
             documents.setdefault(query, []).append(Document(rank, doc, grade))
@@ -240,7 +331,7 @@ class _Read:
             texts |= read_queries(queries).texts
         failed = {**(run.failed or {}), **(sources.failed or {})}
         present = None if run.by_query is None else {str(query) for query in run.by_query}
-        return cls(graded, documents, texts, failed, present, policy)
+        return cls(graded, documents, sizes, texts, failed, present, policy)
 
     def failing(
         self, query: str, value: float, measure: Measure, judged: Judged, number: int
@@ -260,7 +351,7 @@ class _Read:
         assert isinstance(rel, (int, float))
         expected = tuple(doc for doc, grade in self.graded.get(query, ()) if grade >= rel)
         ranks = [one.rank for one in ranked if one.grade is not None and one.grade >= rel]
-        if retrieved > len(self.ranked.get(query, ())):  # only the best were kept, but all ranks were counted
+        if retrieved > self.sizes.get(query, 0):  # only the best were kept, but all ranks were counted
             # With averaged ties, all that the relevant documents may have.
             hits = (judged.condensed() if self.policy.judged_only else judged).relevant(rel)
             ranks = sorted({*hits.rank[hits.query == number].tolist()})
@@ -270,11 +361,12 @@ class _Read:
             text=self.texts.get(query),
             value=value,
             expected=expected,
-            documents=tuple(ranked[: min(measure.k or _MOST_DOCUMENTS, _MOST_DOCUMENTS)]),
+            documents=tuple(ranked[: measure.k or _MOST_DOCUMENTS]),
             reason=self._reason(query, bool(expected), ranks, counting, measure.k),
             first=min(ranks, default=None),
             found=len(counting),
             error=self.failed.get(query),
+            ranks={one.doc: one.rank for one in reversed(ranked) if one.doc in expected},
         )
 
     def _reason(
