@@ -29,7 +29,7 @@ class Case:
         default_factory=dict
     )  # of documents, and of expected ones if these are no texts
     before: Mapping[str, int] | None = None  # ranks before reranking; None where no first stage was given
-    judges_others: bool = False  # whether the judgments are about more than a few expected documents
+    judges_others: bool = False  # whether documents were judged not relevant
 
     @property
     def strangers(self) -> Sequence[Document]:
@@ -104,10 +104,10 @@ def _wrong_chunk(case: Case) -> str | None:
 
 def _unjudged(case: Case) -> str | None:
     """Says nothing where only expected documents were ever meant to be judged."""
-    unjudged = sum(one.grade is None or one.grade < 0 for one in case.top)
+    unjudged = {one.rank for one in case.top if one.grade is None or one.grade < 0}
     if not unjudged or not case.judges_others:
         return None
-    return f"{unjudged:,} of the top {len(case.top):,} unjudged"
+    return f"{len(unjudged):,} of the top {max(one.rank for one in case.top):,} unjudged"
 
 
 def _not_at_the_top(case: Case) -> str | None:

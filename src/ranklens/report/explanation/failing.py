@@ -235,7 +235,8 @@ def failing(
     judged_only = bool(parameters(asked)["judged_only"]) or scores.policy.judged_only
     policy = replace(scores.policy, judged_only=judged_only)
     read = _Read.of(sources, policy, list(chosen), queries, asked.k)
-    judges_others = scores.account([asked]).share is not None
+    # Where only expected documents are judged, the others were never meant to be.
+    judges_others = bool((scores.judged.ideal.grade <= 0).any())
     number = {query: i for i, query in enumerate(scores.queries)}
     rows = [
         read.failing(query, value, asked, scores.judged, number[query]) for query, value in chosen.items()
