@@ -24,6 +24,7 @@ from ranklens.policy import Policy
 if TYPE_CHECKING:
     from ranklens.report.explanation.failing import Failing
     from ranklens.scores import Scores
+    from ranklens.scores.abstentions import Abstentions
     from ranklens.tables.table import Printout, Table
 
 DEFAULT_MEASURES = ["nDCG@10,AP,RR,R@100,P@10"]
@@ -96,6 +97,12 @@ def evaluate(
         float | None,
         Description("For unanswerable questions, treat an answer as empty if all its scores are below this."),
     ] = None,
+    abstention: Annotated[
+        bool,
+        Description(
+            "Also show how many questions got nothing back, rightly (unanswerable) or wrongly, and what thresholds on scores would change."
+        ),
+    ] = False,
     save: options.Save = False,
     engine: Annotated[
         Engine,
@@ -114,6 +121,12 @@ def evaluate(
     out.check_output(output, [qrels, *paths_of(runs), queries, intents, machine, corpus, first_stage])
     written = output_formats.format_of(format, output, Format)
     _refuse_what_does_not_fit(per_query, failing, failing_measure, written, engine, master, intents, machine)
+    if abstention and written in (Format.csv, Format.tsv, Format.jsonl, Format.parquet):
+        raise InputError(f"--abstention needs a format of several tables, not {written.value}, such as json.")
+    if abstention and engine is Engine.spark:
+        raise InputError(
+            "--abstention looks at single rankings, which stay on the cluster; leave it out with --engine spark."
+        )
     texts = query_texts(queries, qrels, "evaluate") if queries or per_query or failing else {}
     looked: dict[str, Any] = {"corpus": corpus, "first_stage": first_stage, "parent": parent}
     if failing is None and any(looked.values()):
@@ -156,11 +169,14 @@ def evaluate(
             name: one.with_texts(texts).with_inputs(Inputs.merged([read, one.inputs]))
             for name, one in each.scores.items()
         }
-        worst = {name: one.failing(failing_measure, failing, **looked) for name, one in scores.items() if failing}
+        worst = {
+            name: one.failing(failing_measure, failing, **looked) for name, one in scores.items() if failing
+        }
+        silent = {name: one.abstentions(below=abstain_below) for name, one in scores.items() if abstention}
     finally:  # also before an error, and once where several runs share a warning
         for warning in each.told():
             warn(warning)
-    results = _Results(scores, per_query, worst)
+    results = _Results(scores, per_query, worst, silent)
     output_formats.write(
         written,
         output,
@@ -220,6 +236,7 @@ class _Results:
     scores: Mapping[str, Scores]
     per_query: bool
     worst: Mapping[str, Failing]
+    silent: Mapping[str, Abstentions]
 
     def shown(self, width: int | None, widest_text: int | None, *, whole: bool = False) -> Printout:
         """What people read; ``whole`` texts are not shortened."""
@@ -227,10 +244,11 @@ class _Results:
         from ranklens.tables.table import Printout
 
         failing = [(name, part) for name, one in self.worst.items() for part in one.tables(whole=whole)]
-        if len(self.worst) > 1:
+        failing += [(name, part) for name, one in self.silent.items() for part in one.tables()]
+        if len({name for name, _ in failing}) > 1:
             failing = [(name, replace(one, title=f"{name}: {one.title}")) for name, one in failing]
         if self.per_query:
-            return Printout([tables.by_query(self.scores, widest=widest_text), *failing.values()])
+            return Printout([tables.by_query(self.scores, widest=widest_text), *(one for _, one in failing)])
         return Printout([tables.means(self.scores, width), *(one for _, one in failing)])
 
     def exact(self) -> Table:
@@ -264,6 +282,8 @@ class _Results:
         content = {name: json.loads(one.to_json()) for name, one in self.scores.items()}
         for name, one in self.worst.items():
             content[name]["failing"] = {"measure": str(one.measure), "queries": one.to_dicts()}
+        for name, counts in self.silent.items():
+            content[name]["abstention"] = {"below": counts.below, "questions": counts.to_dicts()}
         return content
 
 

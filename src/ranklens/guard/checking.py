@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ranklens.errors import Given, InputError, InPython, Option, nearest
+from ranklens.guard.abstaining import of_abstentions
 from ranklens.guard.baselines import Baseline
 from ranklens.guard.context import LOWER_IT, MIN_CHECKED, GateTerms, Pair, UncheckedError, share_of
-from ranklens.guard.deciding import change_interval, decide
+from ranklens.guard.deciding import change_interval, decide, placed
 from ranklens.guard.results import records_of
-from ranklens.guard.rules import FAILED, Rule, lowest_mean
+from ranklens.guard.rules import ABSTENTIONS, FAILED, Rule, lowest_mean
 from ranklens.guard.verdicts import UNDECIDED, Loss, Outcome, Status, Undecided, Verdict
 from ranklens.scores import interval_of, logs_with_floor, total
 from ranklens.scores.history.differences import differences
@@ -48,7 +49,7 @@ def gate(
 
     ``results`` are :class:`~ranklens.Scores`, ``{system: scores}``, or a :class:`~ranklens.Benchmark` whose retrievers have run. ``rules``
     are texts such as ``"nDCG@10 >= 0.42"``, ``"nDCG@10 drop <= 1%"``, ``"nDCG@10 drop <= 0.01 @ 95%"``, ``"failed <= 0"``, ``"p95 <=
-    200ms"`` and, for a slice, ``"nDCG@10[type=how-to] >= 0.4"``. A drop is one below the ``baseline``: the path of a baseline file,
+    200ms"``, ``"abstained >= 80%"``, ``"false_abstentions <= 5%"`` and, for a slice, ``"nDCG@10[type=how-to] >= 0.4"``. A drop is one below the ``baseline``: the path of a baseline file,
     ``"history:REF"``, scores, or ``{system: scores}``. With a confidence, a rule can be undecided; ``undecided`` says whether it then
     fails or passes. ``queries`` is the table with the fields of slices, ``clusters`` says which queries belong together, as in
     :func:`ranklens.compare`. If the judgments differ from those of the baseline, that is an error, unless ``common=True``
@@ -165,6 +166,8 @@ def refuse_to_freeze(rules: Iterable[Rule], record: Record, least: float) -> Non
 
 
 def _of_calls(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
+    if rule.subject in ABSTENTIONS:
+        return of_abstentions(rule, record, terms)
     if rule.subject == FAILED:
         if record.failed is None:
             raise InputError(f"{rule}: {record.system} is a run, which does not say which calls failed.")
@@ -222,10 +225,7 @@ def _floor(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
         else:
             around = interval_of(definition.aggregate, values, level=level, bounds=bounds)
         assert around is not None  # rules are about means
-        good, bad = around.low >= limit, around.high < limit
-        if rule.operator == "<=":
-            good, bad = around.high <= limit, around.low > limit
-        status = "passed" if good else "failed" if bad else "undecided"
+        status = placed(rule.operator, limit, around)
     beyond = limit - value if rule.operator == ">=" else value - limit
     lost = () if status == "passed" else _weakest(rule.measure, record, values, ids, terms)
     return Verdict(

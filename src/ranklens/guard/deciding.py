@@ -44,6 +44,16 @@ def decide(
     return "failed" if careful_p(-gain, -allowed * unit) <= 1 - confidence else "undecided"
 
 
+def placed(operator: str, limit: float, around: Interval) -> Status:
+    """Where the interval of a mean lies."""
+    good, bad = (
+        (around.low >= limit, around.high < limit)
+        if operator == ">="
+        else (around.high <= limit, around.low > limit)
+    )
+    return "passed" if good else "failed" if bad else "undecided"
+
+
 def change_interval(
     gain: FloatArray, unit: FloatArray, confidence: float, clusters: Clusters | None = None
 ) -> Interval:

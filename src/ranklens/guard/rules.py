@@ -1,6 +1,7 @@
 """The grammar of rules, parsed once: ``SUBJECT[FIELD=VALUE] drop <= LIMIT @ CONFIDENCE%``.
 
-The subject is a measure, ``failed`` (calls) or a percentile of the latency (``p50``, ``p90``, ``p95``, ``p99``).
+The subject is a measure, ``failed`` (calls), a percentile of the latency (``p50``, ``p90``, ``p95``, ``p99``), ``abstained``
+or ``false_abstentions``.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from ranklens.scores.history.record import PERCENTILES
 
 Operator = Literal[">=", "<="]
 FAILED = "failed"
+ABSTAINED = "abstained"  # of unanswerable questions, the share that got nothing back
+ABSTENTIONS = (ABSTAINED, "false_abstentions")  # and of the others
 LATENCIES = tuple(f"p{number}" for number in PERCENTILES)
 GRAMMAR = (
-    "Write a rule as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 1%', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', or for a "
+    "Write a rule as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 1%', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', "
+    "'abstained >= 80%', 'false_abstentions <= 5%', or for a "
     "slice 'nDCG@10[type=factoid] >= 0.4'."
 )
 _RULE = re.compile(
@@ -116,7 +120,7 @@ class Rule:
         subject = part["subject"].strip()
         try:
             rule = cls(
-                subject if subject in (FAILED, *LATENCIES) else parse(subject),
+                subject if subject in (FAILED, *ABSTENTIONS, *LATENCIES) else parse(subject),
                 ">=" if part["operator"] == ">=" else "<=",
                 _limit(subject, part["limit"], is_drop=bool(part["drop"])),
                 bool(part["drop"]),
@@ -160,6 +164,8 @@ class Rule:
 
 def senseless(rule: Rule) -> str:
     """Why a rule could never fail, never pass, or says the opposite of what is meant; empty if all is well."""
+    if rule.subject in ABSTENTIONS:
+        return _senseless_abstentions(rule)
     if rule.measure is None:
         if rule.operator == ">=" or rule.is_drop or rule.confidence is not None or rule.slice is not None:
             usual = "200ms" if rule.subject in LATENCIES else "0"
@@ -203,6 +209,14 @@ def _out_of_reach(operator: Operator, limit: float, name: str, low: float, high:
     return "" if limit <= high else f"{limit:g} can never be reached: {name} is at most {high:g}.{hint}"
 
 
+def _senseless_abstentions(rule: Rule) -> str:
+    operator: Operator = ">=" if rule.subject == ABSTAINED else "<="
+    if rule.operator != operator or rule.is_drop or rule.slice is not None:
+        return f"write '{rule.subject} {operator} {'80%' if operator == '>=' else '5%'}', without a drop or a slice."
+    never = 0.0 if operator == ">=" else 1.0
+    return f"it can never fail: give another share than {never:.0%}." if rule.limit.amount == never else ""
+
+
 def _senseless_drop(rule: Rule, span: float) -> str:
     """A drop as wide as the measure's whole range always passes, and 10 may be meant as 10%."""
     drop = rule.limit
@@ -236,6 +250,11 @@ def _limit(subject: str, text: str, *, is_drop: bool) -> Limit:
         if time is None:
             raise InputError(f"{text!r} is not a time; write 200ms or 0.2s.")
         return Limit(Limit.parse(time[1]).amount * _SECONDS[time[2]])
+    if subject in ABSTENTIONS:
+        share = Limit.parse(text).amount
+        if share > 1:
+            raise InputError(f"{text!r} is not a share; write 80% or 0.8.")
+        return Limit(share, relative=True)
     if is_drop or subject == FAILED:
         return Limit.parse(text)
     return Limit(floor_of(text))

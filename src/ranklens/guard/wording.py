@@ -6,7 +6,7 @@ from math import isinf
 from typing import TYPE_CHECKING
 
 from ranklens.guard.deciding import NO_CHANGE
-from ranklens.guard.rules import FAILED, LATENCIES
+from ranklens.guard.rules import ABSTAINED, ABSTENTIONS, FAILED, LATENCIES
 from ranklens.tables.digits import SHOWN
 from ranklens.tables.table import Lines, Printout, Table
 from ranklens.words import counted, in_one_line, plural, shortened
@@ -28,6 +28,8 @@ def finding(verdict: Verdict) -> str:
         number, limit = verdict.value or 0, verdict.limit
         share = f" ({rule.limit} of {counted(verdict.queries, 'query')})" if rule.limit.relative else ""
         return f"failed calls of {verdict.system}: {number:,g} {'<=' if verdict.passed else '>'} allowed {limit:,g}{share}"
+    if rule.subject in ABSTENTIONS:
+        return _abstentions(verdict)
     if rule.subject in LATENCIES:
         allowed = f"allowed {1000 * verdict.limit:,g} ms"
         if verdict.value is None:
@@ -72,8 +74,12 @@ def reasons(verdict: Verdict) -> list[str]:
     for loss in verdict.lost:
         question = f" “{shortened(loss.text, _TEXT)}”" if loss.text else ""
         before = "" if loss.before is None else f"{loss.before:.2f} → "
-        losses.append(f"{in_one_line(loss.query)}{question} {before}{loss.after:.2f}")
-    if losses:
+        value = "" if verdict.rule.subject in ABSTENTIONS else f" {before}{loss.after:.2f}"
+        losses.append(f"{in_one_line(loss.query)}{question}{value}")
+    if losses and verdict.rule.subject in ABSTENTIONS:
+        word = "answered" if verdict.rule.subject == ABSTAINED else "got nothing back"
+        lines.append(f"{word}: {', '.join(losses)}")
+    elif losses:
         word = "lost most" if verdict.lost[0].before is not None else "lowest"
         lines.append(f"{word}: {'; '.join(losses)}")
     return lines
@@ -184,6 +190,18 @@ def _with_level(verdict: Verdict, ends: str) -> str:
 def _queries_are(verdict: Verdict) -> str:
     """As in "5 queries are"."""
     return f"{counted(verdict.queries, 'query')} {plural(verdict.queries, 'is', 'are')}"
+
+
+def _abstentions(verdict: Verdict) -> str:
+    is_right = verdict.rule.subject == ABSTAINED
+    kind = f"{'un' if is_right else ''}answerable question"
+    share, number = verdict.value or 0.0, round((verdict.value or 0.0) * verdict.queries)
+    about = (
+        f"{number:,} of {counted(verdict.queries, kind)} got nothing back from {verdict.system} ({share:.1%})"
+    )
+    if verdict.rule.confidence is not None:
+        return f"{about}: {_mean(verdict)}"
+    return f"{about}, {verdict.rule.limit} {'required' if is_right else 'allowed'}"
 
 
 def _mean(verdict: Verdict) -> str:

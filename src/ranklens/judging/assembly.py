@@ -92,7 +92,7 @@ def judge_given(
     paths = (str, os.PathLike)
     in_files = run.is_large if isinstance(run, RunFile) else isinstance(run, paths)
     held = None if in_files or isinstance(qrels, paths) else (gold, ranked)
-    sources = Sources(qrels, run, columns, match, held=held)
+    sources = Sources(qrels, run, columns, match, abstain_below=abstain_below, held=held)
     circumstances = facts(gold, ranked, abstain_below)
     if gold.beyond_grades is not None:
         return _judge_details(gold.beyond_grades, ranked, policy, circumstances, sources), sources

@@ -80,6 +80,7 @@ class Sources:
     match: Matching | None = None
     texts: Mapping[str, str] | None = None
     failed: Mapping[str, str] | None = None
+    abstain_below: float | None = None  # scores that count as no answer to a question without one
     held: tuple[Qrels, Run] | None = None  # what was read; None where that is in files too large to keep
 
     def read(self, policy: Policy) -> tuple[Qrels, Run]:

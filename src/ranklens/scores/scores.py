@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ranklens.judging.judged import Applied
     from ranklens.metrics.methods_paragraph import Citations, Methods
     from ranklens.metrics.residual.ranges import Range
+    from ranklens.scores.abstentions import Abstentions
     from ranklens.stats.inputs import Rng
     from ranklens.stats.ppi import PpiMean
     from ranklens.tables.table import Table
@@ -170,6 +171,28 @@ class Scores:
         """The share of unanswerable questions that got nothing back, which is right; None if there is no such question."""
         applied = self.applied
         return applied.abstained / applied.unanswerable if applied.unanswerable else None
+
+    def abstentions(self, measure: str | Measure | None = None, *, below: float | None = None) -> Abstentions:
+        """Questions that got nothing back, rightly or wrongly, with intervals and the curve of risk against coverage.
+
+        An answer counts as nothing if all its scores are ``below`` this, by default the ``abstain_below`` of the evaluation. ``measure``
+        is any between 0 and 1, by default the first; the risk of an answer is 1 minus its value.
+
+        >>> import ranklens as rl
+        >>> golden = [{"id": "q1", "expected": ["a"]}, {"id": "q2", "expected": []}, {"id": "q3", "expected": []}]
+        >>> log = [{"id": query, "retrieved": [{"id": "a", "score": s}]} for query, s in (("q1", 0.9), ("q2", 0.7), ("q3", 0.1))]
+        >>> found = rl.evaluate(golden, log, "hit@5").abstentions(below=0.5)
+        >>> found.unanswerable.nothing, found.unanswerable.share, found.answerable.share
+        (('q3',), 0.5, 0.0)
+        >>> found.curve().select("threshold", "coverage", "risk").rows()
+        [(None, 1.0, 0.6666666666666666), (0.7, 0.6666666666666666, 0.5), (0.9, 0.3333333333333333, 0.0)]
+        """
+        from ranklens.scores.abstentions import abstentions
+
+        asked = self.measures[0] if measure is None else measure
+        return abstentions(
+            self.with_measures([asked]), parse(asked) if isinstance(asked, str) else asked, below
+        )
 
     @property
     def knows_policy(self) -> bool:

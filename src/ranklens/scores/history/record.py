@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ranklens.arrays import FloatArray
     from ranklens.data.readers.judgments import Judgments
     from ranklens.data.readers.rankings import Entry
+    from ranklens.scores.abstentions import Abstentions
 
 Setting: TypeAlias = str | float | bool | None  # of a policy
 _LETTERS = 16  # of a digest: 64 bits, so that two of a million collections are alike once in 37 million
@@ -49,6 +50,7 @@ class Record:
     ones: int = 0  # queries that count as 1 whatever is retrieved, as nothing is relevant
     timed: int = 0  # queries whose latency is known
     untimed: int = 0  # answered queries whose latency is not
+    abstentions: Abstentions | None = field(default=None, repr=False)  # by a golden set or log; not kept
     errors: Mapping[str, str] = field(default_factory=dict, repr=False)  # of failed calls; not kept
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # of queries; not kept
 
@@ -70,9 +72,12 @@ class Record:
         digest_of = digests_of(scores) if digests is None else digests
         failures: Mapping[str, str] | None = None  # of calls; None where nothing was called
         entries: Mapping[str, Entry] = {}  # what a log says of each call
+        abstained: Abstentions | None = None
         if scores.sources is not None:
-            run = scores.sources.read(scores.policy)[1]
+            qrels, run = scores.sources.read(scores.policy)
             failures, entries = scores.sources.failed or run.failed, run.entries or {}
+            if scores.measures and (qrels.golden is not None or run.log is not None):
+                abstained = scores.abstentions()
         ones = scores.account().ones if scores.policy.empty == "one" else None
         applied = scores.applied
         absent = applied.missing + applied.failed
@@ -96,6 +101,7 @@ class Record:
             ones=max((ones or {}).values(), default=0),
             timed=number,
             untimed=max(answered - number, 0),
+            abstentions=abstained,
             errors=failures or {},
             texts=scores.texts,
         )
