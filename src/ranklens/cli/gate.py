@@ -89,7 +89,7 @@ def gate(
     rules: Annotated[
         list[str] | None,
         Argument(
-            "Rules, such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms' or, for a slice, "
+            "Rules, such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', 'abstained >= 80%' or, for a slice, "
             "'nDCG@10[type=how-to] >= 0.4'. With --config, they are added to its gates."
         ),
     ] = None,

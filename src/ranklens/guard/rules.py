@@ -164,14 +164,8 @@ class Rule:
 
 def senseless(rule: Rule) -> str:
     """Why a rule could never fail, never pass, or says the opposite of what is meant; empty if all is well."""
-    if rule.subject in ABSTENTIONS:
-        return _senseless_abstentions(rule)
     if rule.measure is None:
-        if rule.operator == ">=" or rule.is_drop or rule.confidence is not None or rule.slice is not None:
-            usual = "200ms" if rule.subject in LATENCIES else "0"
-            return f"{rule.subject} has an upper limit and nothing else: write '{rule.subject} <= {usual}'."
-        is_share_of_all = rule.subject == FAILED and rule.limit.relative and rule.limit.amount >= 1
-        return "it can never fail: give less than 100%." if is_share_of_all else ""
+        return _senseless_abstentions(rule) if rule.subject in ABSTENTIONS else _senseless_call(rule)
     definition = rule.measure.definition
     low, high = definition.low, definition.high
     if definition.aggregate not in ("mean", "geometric"):
@@ -207,6 +201,14 @@ def _out_of_reach(operator: Operator, limit: float, name: str, low: float, high:
         return f"it can never fail: {name} is always at least {low:g}."
     hint = f" For {limit:g}%, write {limit / 100:g}." if high == 1 and limit <= 100 else ""
     return "" if limit <= high else f"{limit:g} can never be reached: {name} is at most {high:g}.{hint}"
+
+
+def _senseless_call(rule: Rule) -> str:
+    if rule.operator == ">=" or rule.is_drop or rule.confidence is not None or rule.slice is not None:
+        usual = "200ms" if rule.subject in LATENCIES else "0"
+        return f"{rule.subject} has an upper limit and nothing else: write '{rule.subject} <= {usual}'."
+    is_share_of_all = rule.subject == FAILED and rule.limit.relative and rule.limit.amount >= 1
+    return "it can never fail: give less than 100%." if is_share_of_all else ""
 
 
 def _senseless_abstentions(rule: Rule) -> str:

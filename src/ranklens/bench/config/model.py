@@ -326,7 +326,7 @@ class Gates(Part):
 
     rules: Annotated[tuple[Ruled, ...], BeforeValidator(_listed)] = Field(
         default=(),
-        description="Rules: a list of texts such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', "
+        description="Rules: a list of texts such as 'nDCG@10 >= 0.42', 'nDCG@10 drop <= 0.01 @ 95%', 'failed <= 0', 'p95 <= 200ms', 'abstained >= 80%', "
         "'nDCG@10[type=how-to] >= 0.4'.",
     )
     baseline: HeldAgainst | None = Field(
