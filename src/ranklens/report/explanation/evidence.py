@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -50,7 +51,7 @@ class Evidence:
 
     library: Library
     before: Mapping[str, Mapping[str, int]] | None  # ranks by query in the first stage; None without one
-    texts: Mapping[str, Mapping[str, str]]  # by query, of retrieved documents, where texts are matched
+    texts: Mapping[str, dict[str, str]]  # by query, of retrieved documents, where texts are matched
     are_texts: bool
 
     @classmethod
@@ -67,7 +68,7 @@ class Evidence:
         docs = {document.doc for _, _, documents in cases for document in documents}
         expected = {doc for _, wanted, _ in cases for doc in wanted}
         library = Library.of(looked.corpus, docs, expected, are_texts=are_texts, rule=looked.rule)
-        texts: dict[str, Mapping[str, str]] = {}
+        texts: dict[str, dict[str, str]] = {}
         if isinstance(match, ByText):
             entries = sources.read(policy)[1].entries or {}
             texts = {query: named_texts(entries[query].ids, match) for query in names if query in entries}
@@ -77,7 +78,7 @@ class Evidence:
     def texts_of(self, query: str, expected: Sequence[str]) -> Mapping[str, str]:
         """The texts of documents; an expected text is its own."""
         own = dict(zip(expected, expected, strict=True)) if self.are_texts else {}
-        return {**self.library.texts, **self.texts.get(query, {}), **own}
+        return ChainMap(own, self.texts.get(query, {}), self.library.texts)
 
 
 def _ranks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ranklens.errors import InputError, MeasureError
 from ranklens.judging.documents import judgments, ranking, with_further
@@ -12,6 +12,7 @@ from ranklens.metrics import Measure, parse, with_rel
 from ranklens.metrics.instances import parameters
 from ranklens.report.explanation.causes import CAUSES, Case, causes_of, unchecked
 from ranklens.report.explanation.evidence import Evidence, Looked
+from ranklens.report.explanation.shared import Shared, shared_by, shared_table
 from ranklens.scores.evaluation import score
 from ranklens.stats import inputs
 from ranklens.tables.table import Printout, Shown, Table
@@ -115,6 +116,7 @@ class Failing(Shown, Sequence[FailingQuery]):
     by_cause: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
     )  # the queries of each cause, of all that fail
+    shared: tuple[Shared, ...] = ()  # what failing queries have more often than the others
     unchecked: str = ""  # which causes could not be looked for
 
     def __len__(self) -> int:
@@ -174,8 +176,13 @@ class Failing(Shown, Sequence[FailingQuery]):
         return Table(header, rows, note=note, title="Why they fail", left=3)
 
     def tables(self, *, whole: bool = False) -> list[Table]:
-        """The queries, then their causes."""
-        return [self.table(whole=whole), *([self.causes_table()] if self.by_cause else [])]
+        """The queries, then their causes, then what they have in common if anything is sure."""
+        shared = shared_table(self.shared, self.below, self.queries)
+        return [
+            self.table(whole=whole),
+            *([self.causes_table()] if self.by_cause else []),
+            *([shared] if shared is not None else []),
+        ]
 
     def printout(self) -> Printout:
         """All that ``print`` shows."""
@@ -249,7 +256,8 @@ def failing(
     for one in rows:
         by_cause[one.cause] = (*by_cause.get(one.cause, ()), one.query)
     missed = unchecked(evidence.library.is_given, bool(evidence.texts), looked.first_stage is not None)
-    return Failing(asked, tuple(rows[:n]), len(order), len(scores.queries), by_cause, missed)
+    shared = shared_by(scores.queries, {query for query, _ in order}, read.texts, read.fields)
+    return Failing(asked, tuple(rows[:n]), len(order), len(scores.queries), by_cause, shared, missed)
 
 
 def _explained(
@@ -302,6 +310,7 @@ class _Read:
     ranked: Mapping[str, Sequence[Document]]  # the first documents, and the judged ones
     sizes: Mapping[str, int]  # documents of each ranking
     texts: Mapping[str, str]
+    fields: Mapping[str, Mapping[str, Any]]  # what else is said of each query
     failed: Mapping[str, str]
     present: set[str] | None  # queries of the run; None where it lists no empty ones
     policy: Policy
@@ -326,13 +335,15 @@ class _Read:
         for query, doc, grade in gold.select("query", "doc", "grade").iter_rows():
             graded.setdefault(query, []).append((doc, grade))
         texts = {**run.texts, **qrels.texts, **(sources.texts or {})}
+        fields = dict(qrels.fields or {})
         if queries is not None:
             from ranklens.data.files.queries import read_queries
 
-            texts |= read_queries(queries).texts
+            asked = read_queries(queries)
+            texts, fields = {**texts, **asked.texts}, {**fields, **asked.fields}
         failed = {**(run.failed or {}), **(sources.failed or {})}
         present = None if run.by_query is None else {str(query) for query in run.by_query}
-        return cls(graded, documents, sizes, texts, failed, present, policy)
+        return cls(graded, documents, sizes, texts, fields, failed, present, policy)
 
     def failing(
         self, query: str, value: float, measure: Measure, judged: Judged, number: int

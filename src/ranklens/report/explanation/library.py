@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ranklens.data.files.corpus import roles
 from ranklens.data.files.rows import each_row
 from ranklens.data.matching.rules import ByParent
-from ranklens.data.matching.texts import contains, runs_held, tokens
+from ranklens.data.matching.texts import contains, runs_held, runs, tokens
 from ranklens.data.readers.names import given, plain
 from ranklens.errors import InputError
 
@@ -53,7 +53,7 @@ class Library:
     """Texts and parents of documents; made by :meth:`of`. Without a corpus, only ids say which document a chunk is from."""
 
     is_given: bool = False
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
     holders: Mapping[str, Collection[str]] = field(
         default_factory=dict
@@ -78,6 +78,7 @@ class Library:
         parents: dict[str, str] = {}
         holders: dict[str, list[str]] = {}
         covered: dict[str, int] = {}
+        index = _Passages.of(expected) if are_texts else None
         known: dict[tuple[str, ...], tuple[str, str | None, str]] = {}  # decided once for each set of names
         wanted, number = {*docs, *(() if are_texts else expected)}, 0
         for number, row in enumerate(each_row(corpus, "corpus"), 1):  # noqa: B007
@@ -91,12 +92,9 @@ class Library:
                 parent = _parent(row, key)
                 if parent is not None:
                     parents[name] = parent
-            for passage in expected if are_texts else ():
-                places, size = runs_held(text, passage)
-                if size < 3:
-                    places = (1 << size) - 1 if size and contains(text, passage) else 0
+            for passage, places in index.held(text) if index is not None else ():
                 covered[passage] = covered.get(passage, 0) | places
-                if size and places.bit_count() >= _PART * size:
+                if places.bit_count() >= _PART * len(tokens(passage)):
                     holders.setdefault(passage, []).append(name)
                     parents |= {name: parent} if (parent := _parent(row, key)) is not None else {}
         if not number:
@@ -118,6 +116,34 @@ class Library:
         if self.rule is not None:
             return self.rule.judged_ids("", [doc], {})[0]
         return self.parents.get(doc) or parent_in(doc)
+
+
+@dataclass(frozen=True)
+class _Passages:
+    """Expected texts by their runs of three words, to find those that a chunk holds in one walk over it."""
+
+    places: Mapping[tuple[str, ...], Sequence[tuple[str, int]]]
+    short: Sequence[str]  # without such a run
+
+    @classmethod
+    def of(cls, expected: Collection[str]) -> _Passages:
+        places: dict[tuple[str, ...], list[tuple[str, int]]] = {}
+        for passage in expected:
+            words = tokens(passage)
+            for place in range(len(words) - 2):
+                places.setdefault(words[place : place + 3], []).append((passage, place))
+        return cls(places, [passage for passage in expected if 0 < len(tokens(passage)) < 3])
+
+    def held(self, text: str) -> Iterator[tuple[str, int]]:
+        """The expected texts of which a chunk holds a part, with their words that it holds, as bits."""
+        bits: dict[str, int] = {}
+        for run in runs(text):
+            for passage, place in self.places.get(run, ()):
+                bits[passage] = bits.get(passage, 0) | 0b111 << place
+        yield from bits.items()
+        for passage in self.short:
+            if contains(text, passage):
+                yield passage, (1 << len(tokens(passage))) - 1
 
 
 def _parent(row: Mapping[str, object], key: str) -> str | None:
