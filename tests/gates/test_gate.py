@@ -565,3 +565,22 @@ def test_queries_that_count_as_one_are_counted():
 def test_what_are_no_rules(rules):
     with pytest.raises(InputError, match="is not a list of rules"):
         rl.gate(PERFECT, rules)
+
+
+def test_a_failing_rule_says_why_queries_fail():
+    qrels = {f"q{i}": {"a#1": 1} for i in range(10)}
+    good = {query: ["a#1"] for query in qrels}
+    bad = {**good, "q1": ["x", "a#1"], "q2": ["a#2"], "q3": ["a#3"], "q4": ["y"]}
+    old, new = (rl.evaluate(qrels, run, "hit@1") for run in ({**good, "q4": ["y"]}, bad))
+    outcome = rl.gate(new, ["hit@1 >= 0.9", "hit@1 drop <= 1%"], baseline=old)
+    floor, drop = outcome.verdicts
+    assert floor.why == (("right parent, wrong chunk", 2), ("below the cutoff", 1), ("not retrieved", 1))
+    assert drop.why == (("right parent, wrong chunk", 2), ("below the cutoff", 1))  # q4 failed before
+    assert "why they fail: right parent, wrong chunk (2), below the cutoff (1)" in str(outcome)
+    assert drop.to_dict()["why"][1] == {"cause": "below the cutoff", "queries": 1}
+    assert rl.gate(new, "hit@1 >= 0.6").verdicts[0].why == ()
+
+
+def test_why_is_left_out_where_rankings_cannot_be_read_again():
+    scores = rl.evaluate({"q": {"a"}}, {"q": iter(["x"])}, "RR")
+    assert rl.gate(scores, "RR >= 0.5").verdicts[0].why == ()

@@ -228,8 +228,19 @@ def _floor(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
         status = placed(rule.operator, limit, around)
     beyond = limit - value if rule.operator == ">=" else value - limit
     lost = () if status == "passed" else _weakest(rule.measure, record, values, ids, terms)
+    best = known.low if known.better == "lower" else known.high
+    below = [] if status == "passed" else [ids[place] for place in np.flatnonzero(values != best).tolist()]
     return Verdict(
-        rule, record.system, status, value, limit, beyond, interval=around, queries=len(ids), lost=lost
+        rule,
+        record.system,
+        status,
+        value,
+        limit,
+        beyond,
+        interval=around,
+        queries=len(ids),
+        lost=lost,
+        why=_why(record, rule.measure, below),
     )
 
 
@@ -270,7 +281,16 @@ def _drop(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
         around,
         len(ids),
         () if status == "passed" else _losses(record, before, now, ids, sign),
+        why=() if status == "passed" else _why(record, rule.measure, _worse(before, now, ids, sign)),
     )
+
+
+def _worse(before: FloatArray, now: FloatArray, ids: Sequence[str], sign: float) -> list[str]:
+    return [ids[place] for place in np.flatnonzero(sign * inputs.differences(before, now) < 0).tolist()]
+
+
+def _why(record: Record, measure: Measure, queries: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    return record.why.of(measure, queries) if record.why is not None and queries else ()
 
 
 def _refuse_bottomless(rule: Rule, old: float) -> float:

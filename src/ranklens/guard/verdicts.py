@@ -50,7 +50,7 @@ class Verdict:
     ``excess`` by how much the value is beyond it (0 or less where it is not). For a drop, ``baseline`` is the mean to compare with
     and ``change`` how far the value is from it; with a confidence, ``interval`` is that of the change (a share of the baseline if
     the limit is one) or, without a drop, of the mean. ``lost`` are the queries that lost most, ``causes`` the errors of failed
-    calls with their number. ``passed`` counts an undecided verdict as the user chose.
+    calls with their number, ``why`` the causes of failing queries with theirs (of those that lost, for a drop). ``passed`` counts an undecided verdict as the user chose.
     """
 
     rule: Rule
@@ -65,6 +65,7 @@ class Verdict:
     queries: int = 0
     lost: tuple[Loss, ...] = ()
     causes: tuple[tuple[str, int], ...] = ()
+    why: tuple[tuple[str, int], ...] = ()
     undecided: Undecided = "fail"
     note: str = ""  # what to know about the value
 
@@ -106,6 +107,7 @@ class Verdict:
             "confidence": self.rule.confidence,
             "lost": [loss._asdict() for loss in self.lost],
             "causes": [{"error": error, "calls": calls} for error, calls in self.causes],
+            "why": [{"cause": cause, "queries": queries} for cause, queries in self.why],
         }
         return {key: changed[key] if key in changed else getattr(self, key) for key in _FACTS}
 

@@ -82,6 +82,8 @@ def reasons(verdict: Verdict) -> list[str]:
     elif losses:
         word = "lost most" if verdict.lost[0].before is not None else "lowest"
         lines.append(f"{word}: {'; '.join(losses)}")
+    if verdict.why:
+        lines.append(f"why they fail: {', '.join(f'{cause} ({number:,})' for cause, number in verdict.why)}")
     return lines
 
 

@@ -26,6 +26,25 @@ _LETTERS = 16  # of a digest: 64 bits, so that two of a million collections are 
 
 
 @dataclass(frozen=True, eq=False)
+class Why:
+    """Why queries of a record fail, looked up when a rule does not pass."""
+
+    scores: Scores
+
+    def of(self, measure: Measure, queries: Sequence[str]) -> tuple[tuple[str, int], ...]:
+        """The causes with their number of queries, the most frequent first."""
+        try:
+            by_cause = self.scores.failing(measure, 1).by_cause
+        except InputError:  # rankings that could be read only once
+            return ()
+        wanted = {*queries}
+        counts = {cause: len(wanted.intersection(failing)) for cause, failing in by_cause.items()}
+        counts["not looked at"] = len(wanted) - sum(counts.values())
+        found = [(cause, number) for cause, number in counts.items() if number]
+        return tuple(sorted(found, key=lambda one: -one[1]))
+
+
+@dataclass(frozen=True, eq=False)
 class Record:
     """Values by measure and query, the policy, and digests of the judgments; made by :meth:`of`.
 
@@ -51,6 +70,7 @@ class Record:
     timed: int = 0  # queries whose latency is known
     untimed: int = 0  # answered queries whose latency is not
     abstentions: Abstentions | None = field(default=None, repr=False)  # by a golden set or log; not kept
+    why: Why | None = field(default=None, repr=False)  # of rankings that can be looked at; not kept
     errors: Mapping[str, str] = field(default_factory=dict, repr=False)  # of failed calls; not kept
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)  # of queries; not kept
 
@@ -102,6 +122,7 @@ class Record:
             timed=number,
             untimed=max(answered - number, 0),
             abstentions=abstained,
+            why=None if scores.sources is None else Why(scores),
             errors=failures or {},
             texts=scores.texts,
         )
