@@ -139,8 +139,9 @@ def test_a_threshold_for_an_allowed_share():
 
 def test_what_cannot_be_counted():
     scores = rl.evaluate(GOLDEN, log_of(NOTHING), "hit@1")
-    with pytest.raises(rl.MeasureError, match="not between 0 and 1"):
-        scores.abstentions("NumRet").curve()
+    for measure in ("NumRet", "relstring_10"):
+        with pytest.raises(rl.MeasureError, match="not between 0 and 1"):
+            scores.abstentions(measure).curve()
     plain = rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "hit@1")
     assert plain.abstentions().unanswerable.interval() is None
     assert plain.abstentions().to_frame()["share"].to_list() == [None, 0.0]

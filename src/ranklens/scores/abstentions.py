@@ -185,7 +185,8 @@ class Abstentions(Shown):
 
     def _losses(self) -> tuple[FloatArray, BoolArray]:
         definition = self.measure.definition
-        if (definition.low, definition.high, definition.better) != (0, 1, "higher"):
+        has_range = (definition.low, definition.high, definition.better) == (0, 1, "higher")
+        if not has_range or not self.values.keys() >= {*self.answerable.queries}:
             raise MeasureError(
                 f"{self.measure} is not between 0 and 1 with higher values better, so it is no risk; name a measure such as 'Success@5'."
             )
@@ -213,7 +214,9 @@ def abstentions(scores: Scores, measure: Measure, below: float | None) -> Absten
 
     right = side(sorted(qrels.unanswerable))
     wrong = side([query for query in map(str, scores.queries) if query not in qrels.unanswerable])
-    values = dict(zip(map(str, scores.queries), map(float, scores[measure]), strict=True))
+    column = scores[measure]  # texts, for a few measures
+    numbers = column.tolist() if column.dtype.kind == "f" else []
+    values = dict(zip(map(str, scores.queries), numbers, strict=False))
     return Abstentions(
         right, wrong, limit, len(qrels.unanswerable) - len(right.queries), measure, answers, values
     )
