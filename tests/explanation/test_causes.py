@@ -8,7 +8,7 @@ import pytest
 from command_line import run
 
 import ranklens as rl
-from ranklens.matching import ByText
+from ranklens.matching import ByField, ByParent, ByText, Groups, Spans
 from ranklens.report.explanation.causes import CAUSES
 from ranklens.report.explanation.library import Library, share_held
 
@@ -220,3 +220,44 @@ def test_the_command_says_the_same(capsys, tmp_path, monkeypatch):
     status, _, err = run(capsys, *base, *options)
     assert status == 2
     assert "add --failing N" in err
+
+
+ROWS = [
+    {"id": "a#1", "text": REFUND, "metadata": {"file": "a.pdf"}},
+    {"id": "a#2", "text": "More.", "metadata": {"file": "a.pdf"}},
+    {"id": "b#1", "text": "Gift cards never expire.", "metadata": {"file": "b.pdf"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("match", "there", "absent"),
+    [
+        (ByParent(separator="#"), "a", "c"),
+        (ByParent({"a#1": "A", "a#2": "A", "b#1": "B"}), "A", "C"),
+        (ByField("metadata.file"), "a.pdf", "c.pdf"),
+        (Groups([["z#1", "a#1"]]), "z#1", "c#1"),
+    ],
+)
+def test_a_corpus_has_what_its_rows_are_matched_to(match, there, absent):
+    def cause(expected):
+        retrieved = [{"id": "b#1", "metadata": {"file": "b.pdf"}}]
+        golden = [{"id": "q", "expected": [expected]}, {"id": "good", "expected": ["x"]}]
+        log = [
+            {"id": "q", "retrieved": retrieved},
+            {"id": "good", "retrieved": [{"id": "x", "metadata": {"file": "x"}}]},
+        ]
+        return rl.evaluate(golden, log, "hit@1", match=match).failing(corpus=ROWS)[0].cause
+
+    assert cause(there) == "not retrieved"
+    assert cause(absent) == "not in the corpus"
+
+
+def test_a_corpus_does_not_say_which_spans_it_has():
+    golden = [{"id": "q", "expected": ["doc:0-50"]}, {"id": "good", "expected": ["x:0-5"]}]
+    spans = {
+        "q": {"document": "doc", "start": 60, "end": 90},
+        "good": {"document": "x", "start": 0, "end": 5},
+    }
+    log = [{"id": query, "retrieved": [span]} for query, span in spans.items()]
+    found = rl.evaluate(golden, log, "hit@1", match=Spans()).failing(corpus=ROWS)
+    assert found[0].cause != "not in the corpus"

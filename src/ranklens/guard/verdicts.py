@@ -22,7 +22,7 @@ UNDECIDED: tuple[Undecided, ...] = ("fail", "pass")
 # The keys of a verdict in JSON, in this order.
 _FACTS = (
     "gate", "rule", "system", "status", "passed", "measure", "slice", "value", "limit", "excess", "baseline", "change", "low", "high",
-    "confidence", "queries", "lost", "causes", "text", "note",
+    "confidence", "queries", "lost", "causes", "why", "text", "note",
 )  # fmt: skip
 
 

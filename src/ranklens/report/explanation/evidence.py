@@ -67,7 +67,7 @@ class Evidence:
         are_texts = match is not None and match.expects_texts
         docs = {document.doc for _, _, documents in cases for document in documents}
         expected = {doc for _, wanted, _ in cases for doc in wanted}
-        library = Library.of(looked.corpus, docs, expected, are_texts=are_texts, rule=looked.rule)
+        library = Library.of(looked.corpus, docs, expected, match=match, rule=looked.rule)
         texts: dict[str, dict[str, str]] = {}
         if isinstance(match, ByText):
             entries = sources.read(policy)[1].entries or {}

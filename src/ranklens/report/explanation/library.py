@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from ranklens.data.files.corpus import roles
 from ranklens.data.files.rows import each_row
-from ranklens.data.matching.rules import ByParent
+from ranklens.data.matching.rules import ByParent, Groups, Matching
+from ranklens.data.matching.spans import Spans
 from ranklens.data.matching.texts import contains, runs_held, runs, tokens
 from ranklens.data.readers.names import given, plain
+from ranklens.data.readers.paths import follow
 from ranklens.errors import InputError
 
 # The share of an expected text's words that another text holds, in runs of three, to count as a copy of it.
@@ -68,12 +70,13 @@ class Library:
         docs: Collection[str],
         expected: Collection[str],
         *,
-        are_texts: bool,
+        match: Matching | None,
         rule: ByParent | None = None,
     ) -> Library:
-        """Read in one pass; ``docs`` are those to know about, ``expected`` what a question needs: documents or ``are_texts``."""
+        """Read in one pass; ``docs`` are those to know about, ``expected`` what questions need, under the names that ``match`` gives them."""
         if corpus is None:
             return cls(rule=rule)
+        are_texts = match is not None and match.expects_texts
         texts: dict[str, str] = {}
         parents: dict[str, str] = {}
         holders: dict[str, list[str]] = {}
@@ -86,9 +89,9 @@ class Library:
             if fields not in known:
                 known[fields] = roles(fields, "corpus")
             key, title, body = known[fields]
-            name, text = str(row[key]), " ".join(str(row[one] or "") for one in (title, body) if one)
+            name, text = _name(row, key, match), " ".join(str(row[one] or "") for one in (title, body) if one)
             if name in wanted:
-                texts[name] = text
+                texts[name] = f"{texts[name]} {text}" if name in texts else text
                 parent = _parent(row, key)
                 if parent is not None:
                     parents[name] = parent
@@ -99,7 +102,9 @@ class Library:
                     parents |= {name: parent} if (parent := _parent(row, key)) is not None else {}
         if not number:
             raise InputError("corpus: it has no documents, so nothing can be looked up in it.")
-        if are_texts:
+        if isinstance(match, Spans) or (isinstance(match, Groups) and isinstance(match.groups, Mapping)):
+            present = [*expected]  # a row does not say which of them it is
+        elif are_texts:
             present = [
                 one for one, places in covered.items() if places.bit_count() >= COPY * len(tokens(one))
             ]
@@ -116,6 +121,16 @@ class Library:
         if self.rule is not None:
             return self.rule.judged_ids("", [doc], {})[0]
         return self.parents.get(doc) or parent_in(doc)
+
+
+def _name(row: Mapping[str, object], key: str, match: Matching | None) -> str:
+    """The judged id of a row: a chunk may stand for its parent, or a document for its group."""
+    own = str(row[key])
+    if match is None or match.expects_texts:
+        return own
+    place = match.id_from
+    found = follow(row, place) if isinstance(place, str) else None
+    return match.judged_ids("", [own if found is None else str(found)], {})[0]
 
 
 @dataclass(frozen=True)
