@@ -142,6 +142,7 @@ def test_what_cannot_be_counted():
     for measure in ("NumRet", "relstring_10"):
         with pytest.raises(rl.MeasureError, match="not between 0 and 1"):
             scores.abstentions(measure).curve()
+        assert str(scores.abstentions(measure)) == str(scores.abstentions().table())
     plain = rl.evaluate({"q": {"a"}}, {"q": ["a"]}, "hit@1")
     assert plain.abstentions().unanswerable.interval() is None
     assert plain.abstentions().to_frame()["share"].to_list() == [None, 0.0]

@@ -89,14 +89,14 @@ class Abstentions(Shown):
 
     def tables(self) -> list[Table]:
         """The counts, and some thresholds if answers have scores."""
-        if all(one.top is None for one in self.answers.values()):
+        if not (self._has_scores and self._has_losses):
             return [self.table()]
         curve = self.curve()
         places = np.unique(np.linspace(0, len(curve) - 1, _SHOWN_THRESHOLDS).round().astype(int))
         rows = [
             ["none" if row["threshold"] is None else f"{row['threshold']:.4g}"]
             + ["" if row[name] is None else f"{row[name]:.{SHOWN}f}" for name in curve.columns[2:]]
-            for row in curve[places].to_dicts()
+            for row in curve[places.tolist()].to_dicts()
         ]
         header = ["threshold", *(name.replace("_", " ") for name in curve.columns[2:])]
         note = f"Risk is the mean loss, 1 - {self.measure.shown} and 1 for unanswerable questions, of those that are answered."
@@ -172,10 +172,24 @@ class Abstentions(Shown):
             rows.append({"questions": name, **counts, **ends})
         return rows
 
+    @property
+    def _asked(self) -> list[Answer]:
+        return [self.answers[query] for query in (*self.unanswerable.queries, *self.answerable.queries)]
+
+    @property
+    def _has_scores(self) -> bool:
+        return any(one.top is not None for one in self._asked)
+
+    @property
+    def _has_losses(self) -> bool:
+        definition = self.measure.definition
+        has_range = (definition.low, definition.high, definition.better) == (0, 1, "higher")
+        return has_range and self.values.keys() >= {*self.answerable.queries}
+
     def _tops(self) -> FloatArray:
         """By question the highest score; minus infinity for nothing, infinity where it is not known."""
-        every = [self.answers[query] for query in (*self.unanswerable.queries, *self.answerable.queries)]
-        if not any(one.top is not None for one in every):
+        every = self._asked
+        if not self._has_scores:
             raise InputError(
                 "The run has no scores, so no threshold can be tried; log the score of every document."
             )
@@ -184,9 +198,7 @@ class Abstentions(Shown):
         )
 
     def _losses(self) -> tuple[FloatArray, BoolArray]:
-        definition = self.measure.definition
-        has_range = (definition.low, definition.high, definition.better) == (0, 1, "higher")
-        if not has_range or not self.values.keys() >= {*self.answerable.queries}:
+        if not self._has_losses:
             raise MeasureError(
                 f"{self.measure} is not between 0 and 1 with higher values better, so it is no risk; name a measure such as 'Success@5'."
             )
