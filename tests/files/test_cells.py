@@ -108,7 +108,7 @@ def test_decimal_commas_between_semicolons(tmp_path):
 def test_ids_that_pandas_made_numbers_with_a_point(tmp_path):
     run = pd.DataFrame({"query": [1.0, 2.0], "doc": [7.0, 8.0], "score": [1, 1]})
     assert rl.evaluate({"1": {"7"}, "2": {"8"}}, run, "RR").mean == {"RR": 1}
-    with pytest.raises(rl.InputError, match="holds floating-point numbers"):
+    with pytest.raises(rl.InputError, match="contains floating-point numbers"):
         rl.judge({"1": {"7"}}, run.assign(doc=[7.0, 7.5]))
     log = tmp_path / "log.jsonl"
     log.write_text('{"id": 1.0, "retrieved": [{"id": 7.0}]}\n')

@@ -65,7 +65,9 @@ def test_tables_and_dicts_are_fused_alike(a, b, method, norm):
     from_tables = as_dict(rl.fuse({"a": table(a), "b": table(b)}, method, norm or None, **options))
     assert list(from_tables) == list(from_dicts)
     for query, docs in from_tables.items():
-        assert docs == pytest.approx(from_dicts[query], abs=1e-12)  # sums of z-scores differ in their last digits
+        assert docs == pytest.approx(
+            from_dicts[query], abs=1e-12
+        )  # sums of z-scores differ in their last digits
         in_order = [(score, doc) for doc, score in docs.items()]
         assert in_order == sorted(in_order, reverse=True)
 

@@ -30,7 +30,7 @@ def test_retrievers_and_rerankers_become_runs_with_texts():
         0.08, abs=1e-6
     )  # as far as seconds since 1970 go
     assert traces.texts[ASKED] == ASKED
-    with pytest.raises(rl.InputError, match="hold 3 runs; choose one by name: 'VectorStoreRetriever', "):
+    with pytest.raises(rl.InputError, match="contain 3 runs; choose one by name: 'VectorStoreRetriever', "):
         _ = traces.run
 
 

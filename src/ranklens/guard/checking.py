@@ -228,7 +228,7 @@ def _floor(rule: Rule, record: Record, terms: GateTerms) -> Verdict:
         status = placed(rule.operator, limit, around)
     beyond = limit - value if rule.operator == ">=" else value - limit
     lost = () if status == "passed" else _weakest(rule.measure, record, values, ids, terms)
-    best = known.low if known.better == "lower" else known.high
+    best = definition.low if definition.better == "lower" else definition.high
     below = [] if status == "passed" else [ids[place] for place in np.flatnonzero(values != best).tolist()]
     return Verdict(
         rule,

@@ -302,7 +302,7 @@ class Scores:
         >>> print(scores.failing(queries={"q2": "Where is b?"}))
         Failing queries: the lowest hit@2
         <BLANKLINE>
-        query  question     expected  retrieved instead                why                        hit@2
+        query  question     expected  retrieved instead           why                        hit@2
         -----  -----------  --------  --------------------------  ------------------------  ------
         q2     Where is b?  b         a (unjudged), x (unjudged)  first relevant at rank 3  0.0000
         <BLANKLINE>

@@ -42,16 +42,16 @@ def texts(given: object, wanted: Collection[str], what: str = "corpus") -> dict[
         if {*map(type, given.values())} <= {str}:
             return {name: Text("", _printable(text)) for name, text in given.items()}
     by_id: dict[str, Text] = {}
-    roles: dict[tuple[str, ...], tuple[str, str | None, str]] = {}  # decided once for each set of names
+    roles_of: dict[tuple[str, ...], tuple[str, str | None, str]] = {}  # decided once for each set of names
     for row in each_row(given, what):
         fields = tuple(row)
-        if fields not in roles:
-            roles[fields] = roles(fields, str(given) if is_file else what)
-        key, title, text = roles[fields]
+        if fields not in roles_of:
+            roles_of[fields] = roles(fields, str(given) if is_file else what)
+        key, title, text = roles_of[fields]
         name = str(row[key])
         if name in keep:
             by_id[name] = Text(_printable(row[title]) if title else "", _printable(row[text]))
-    if is_file and not roles:
+    if is_file and not roles_of:
         raise InputError(f"{given}: no row has both an id and a text.")
     return by_id
 

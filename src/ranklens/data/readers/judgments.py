@@ -299,7 +299,7 @@ def _topics(query: Id, value: object) -> Any:
     graded: dict[Id, dict[Id, float]] = {}
     for name, docs in value.items():
         if not isinstance(docs, (Mapping, AbstractSet)):
-            _refuse(query, f"the subtopic {name!r} holds {docs!r:.60}, not {{document: grade}}")
+            _refuse(query, f"the subtopic {name!r} contains {docs!r:.60}, not {{document: grade}}")
         graded[name] = dict(docs) if isinstance(docs, Mapping) else dict.fromkeys(docs, 1)
     return graded
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from ranklens.report.charts import library as alt
 from ranklens.report.charts import style
+from ranklens.report.palette import WORSE_TO_BETTER
 from ranklens.words import percent
 
 if TYPE_CHECKING:
     from ranklens.assessment.agreement import Agreement
     from ranklens.report.charts.style import Chart
-
-_MOST = "#7db8de"  # light enough for black numbers
 
 
 def confusion_chart(agreement: Agreement) -> Chart:
@@ -37,7 +36,7 @@ def confusion_chart(agreement: Agreement) -> Chart:
         x=alt.X("second:O", sort=names, title=f"grade by {second}", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("first:O", sort=names[::-1], title=f"grade by {first}"),
     )
-    shade = alt.Scale(range=["#ffffff", _MOST], interpolate="rgb")
+    shade = alt.Scale(range=[*WORSE_TO_BETTER[1:]], interpolate="rgb")  # light enough for black numbers
     cells = base.mark_rect(stroke=style.LINE).encode(color=alt.Color("share:Q", scale=shade, legend=None))
     text = base.mark_text(color=style.INK).encode(text="label:N")
     about = f"{percent(agreement.values['raw'])} on the diagonal; alpha (ordinal) {agreement.alpha():.3f}"

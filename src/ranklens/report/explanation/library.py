@@ -10,7 +10,7 @@ from ranklens.data.files.corpus import roles
 from ranklens.data.files.rows import each_row
 from ranklens.data.matching.rules import ByParent, Groups, Matching
 from ranklens.data.matching.spans import Spans
-from ranklens.data.matching.texts import contains, runs_held, runs, tokens
+from ranklens.data.matching.texts import contains, runs, runs_held, tokens
 from ranklens.data.readers.names import given, plain
 from ranklens.data.readers.paths import follow
 from ranklens.errors import InputError
