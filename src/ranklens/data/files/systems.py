@@ -120,7 +120,7 @@ def nameless(system: object) -> InputError:
 
 
 def chosen_system(runs: Mapping[str, object], name: str, system: str | None) -> object:
-    """The run of the chosen system, else the only one; runs that a reranker changed are told apart by name."""
+    """The run of the chosen system, else the only one; runs before and after a reranker differ in their names."""
     if system is None and len(runs) > 1:
         raise several(name, runs)
     return runs[next(iter(runs)) if system is None else system]
