@@ -15,7 +15,7 @@ FIRST = "Options"  # of options that are not listed below: what is special to a 
 GROUPS = {
     "Measures": "measures measure as for load",
     "Data": (
-        "config qrels run query map match queries corpus intents machine again probed judge threshold kind abstain-below skip-bad qrels-format run-format "
+        "config qrels run query map match queries corpus intents machine again probed judge threshold first-stage parent kind abstain-below skip-bad qrels-format run-format "
         "engine master init force"
     ),
     "Tests": (
@@ -25,7 +25,7 @@ GROUPS = {
     "Fusion": "method norm window weights param bounds over folds one-standard-error fused fitted",
     "Retrievers": "retriever at-query fresh max-age keep-going no-code",
     "Output": (
-        "output report format per-query failing failing-measure worst most documents pair rows effect-sizes plot figure highlight title "
+        "output report format per-query failing failing-measure abstention worst most documents pair rows effect-sizes plot figure highlight title "
         "bibtex junit full save label at system last history spreadsheet"
     ),
     "LaTeX": "marks against delta digits order align caption label wide notes",
