@@ -49,7 +49,7 @@ def words_of(page):
 
 def test_the_documentation_stays_short(tmp_path):
     written = [page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED | APPENDICES]
-    assert sum(words_of(page) for page in written if page.name not in CAPABILITIES) <= 29_000
+    assert sum(words_of(page) for page in written if page.name not in CAPABILITIES) <= 30_000
     assert all(words_of(ROOT / "docs" / name) <= 3_000 for name in CAPABILITIES)
     (tmp_path / "page.md").write_text("One two.\n```python\nthree = 4\n```\n```\nprinted by it\n```\nfive\n")
     assert words_of(tmp_path / "page.md") == 6

@@ -74,7 +74,7 @@ def test_each_retriever_is_a_system(folder, name):
         "search": 0.75,
         "hybrid": 0.75,
     }
-    with pytest.raises(rl.InputError, match="holds several systems"):
+    with pytest.raises(rl.InputError, match="contains several systems"):
         rl.evaluate("golden.jsonl", name, "RR")
     assert rl.inspect("golden.jsonl", name).command == f"ranklens compare golden.jsonl {name}"
 
