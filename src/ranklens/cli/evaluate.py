@@ -100,7 +100,8 @@ def evaluate(
     abstention: Annotated[
         bool,
         Description(
-            "Also show how many questions got nothing back, rightly (unanswerable) or wrongly, and what thresholds on scores would change."
+            "Also show how many questions got nothing back, rightly (unanswerable) or wrongly, and what thresholds on scores would change.",
+            flags=("--abstention",),
         ),
     ] = False,
     save: options.Save = False,

@@ -18,6 +18,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
+from ranklens.errors import hearing
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -180,8 +182,11 @@ class Fusion:
         self.retrievers = retrievers
 
     def __call__(self, question: str, k: int) -> list[tuple[str, float]]:
-        scores: dict[str, float] = {}
-        for retriever in self.retrievers:
-            for rank, (name, _) in enumerate(retriever(question, max(k, _FUSED)), start=1):
-                scores[name] = scores.get(name, 0.0) + 1 / (_RRF + rank)
-        return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+        from ranklens.fusion import fuse
+
+        runs = [
+            {question: [name for name, _ in retriever(question, max(k, _FUSED))]}
+            for retriever in self.retrievers
+        ]
+        with hearing():  # an engine that finds nothing is no mistake
+            return list(fuse(runs, "rrf", depth=k, k=_RRF).get(question, {}).items())
