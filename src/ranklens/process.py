@@ -179,7 +179,7 @@ def as_option(part: Option | InPython) -> str:
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """Go on when the reader of the output has left: the exit status depends on more than that."""
+    """Continue after a broken pipe, because the exit status depends on more than the output."""
     try:
         yield
         sys.stdout.flush()
@@ -208,7 +208,7 @@ def leave_at_once(status: int) -> NoReturn:
 
 @contextmanager
 def _stopping() -> Iterator[list[int]]:
-    """Ctrl-C and a polite kill raise KeyboardInterrupt, once; the list holds which of them came."""
+    """SIGINT and SIGTERM raise KeyboardInterrupt once; the list contains the signal received."""
     stopped: list[int] = []
 
     def stop(number: int, _: object) -> None:

@@ -276,7 +276,7 @@ def test_a_leader_is_named_where_it_beats_all():
 
 def test_a_baseline_that_is_best():
     assert three(baseline="high").verdict("RR") == (
-        "No system is significantly better than high. middle and low are worse than high; the difference to middle is 0.300 [0.149, 0.451], "
+        "No system is significantly better than high. middle and low are worse than high; the difference from middle is 0.300 [0.149, 0.451], "
         "p = 0.031 after Holm over 2 pairs; with 7 queries, differences under 0.243 go undetected more than 20% of the time. Prefer high, with caution: "
         "the result hinges on any two of 7 queries (q3, q6, q4 and 4 more)."
     )
@@ -293,7 +293,7 @@ def test_with_a_baseline_nothing_is_said_about_pairs_that_were_not_tested():
         assert "cheapest" not in text
     assert found.verdict("RR").startswith("No system is significantly better than s1. ")
     others = several([system for system in found.ranked("RR") if system != "s1"])
-    assert f"{others} do not differ significantly from s1; the difference to " in found.verdict("RR")
+    assert f"{others} do not differ significantly from s1; the difference from " in found.verdict("RR")
     assert "Only pairs with s1 were tested." in str(found)
     assert "Only pairs with s1 were tested." in found.to_latex()
     assert wording.of_slices(found, "RR") == "no system differs significantly from s1 in any of the 2 slices."

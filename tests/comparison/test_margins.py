@@ -134,10 +134,10 @@ def test_words_and_tables_say_it():
     assert "equivalent" in str(found)
     assert "Margin: 0.01 for score. Two one-sided tests" in " ".join(str(found).split())
     undecided = compared("wild", margin=0.01)
-    assert "Up to the margin of 0.01, it is undecided whether " in undecided.verdict("score")
+    assert "Within the margin of 0.01, it is undecided whether " in undecided.verdict("score")
     several = compared("same", "hopeful", "wild", margin=0.01, baseline="base")
     assert (
-        "Up to the margin of 0.01, same is equivalent to base; hopeful is no worse than base; it is undecided whether wild is as good as base."
+        "Within the margin of 0.01, same is equivalent to base; hopeful is no worse than base; it is undecided whether wild is as good as base."
         in several.verdict("score")
     )
 

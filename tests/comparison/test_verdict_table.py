@@ -354,19 +354,19 @@ SAID = {
         "nDCG@10: s1 has the best mean, but is not significantly better than s2: the difference is 0.026 [-0.005, 0.056], p = 0.098 after Holm over 3 pairs; with 80 queries, differences under 0.050 go undetected more than 20% of the time. s1 is better than s0. Inconclusive: the data show neither a difference nor equivalence.",
     ],
     "three systems, none apart": [
-        "nDCG@10: s0 has the best mean, but is not significantly better than s1 and s2: the difference to s1 is 0.017 [-0.043, 0.077], p = 0.738 after Holm over 3 pairs; with 20 queries, differences under 0.101 go undetected more than 20% of the time. Inconclusive between s0 and s1: the data show neither a difference nor equivalence.",
+        "nDCG@10: s0 has the best mean, but is not significantly better than s1 and s2: the difference from s1 is 0.017 [-0.043, 0.077], p = 0.738 after Holm over 3 pairs; with 20 queries, differences under 0.101 go undetected more than 20% of the time. Inconclusive between s0 and s1: the data show neither a difference nor equivalence.",
     ],
     "Tukey's test": [
         "nDCG@10: s2 is better than both others; its lead over the closest, s1, is 0.102 [0.071, 0.133], p < 0.001 by Tukey's HSD over 3 systems; with 80 queries, differences under 0.051 go undetected more than 20% of the time. Choose s2.",
     ],
     "against a baseline: one better": [
-        "nDCG@10: s2 is better than s0 by 0.140 [0.108, 0.171], p < 0.001 after Holm over 2 pairs; with 80 queries, differences under 0.050 go undetected more than 20% of the time. s1 does not differ significantly from s0; the difference to s1 is 0.018 [-0.013, 0.049], p = 0.265 after Holm over 2 pairs; with 80 queries, differences under 0.049 go undetected more than 20% of the time. Choose s2 over s0. s2 and s1 were not tested against each other.",
+        "nDCG@10: s2 is better than s0 by 0.140 [0.108, 0.171], p < 0.001 after Holm over 2 pairs; with 80 queries, differences under 0.050 go undetected more than 20% of the time. s1 does not differ significantly from s0; the difference from s1 is 0.018 [-0.013, 0.049], p = 0.265 after Holm over 2 pairs; with 80 queries, differences under 0.049 go undetected more than 20% of the time. Choose s2 over s0. s2 and s1 were not tested against each other.",
     ],
     "against a baseline: none better": [
-        "nDCG@10: No system is significantly better than s0. s2 does not differ significantly from s0; the difference to s2 is 0.008 [-0.024, 0.040], p = 0.621 after Holm over 2 pairs; with 80 queries, differences under 0.050 go undetected more than 20% of the time. s1 is worse than s0. Nothing here justifies replacing s0.",
+        "nDCG@10: No system is significantly better than s0. s2 does not differ significantly from s0; the difference from s2 is 0.008 [-0.024, 0.040], p = 0.621 after Holm over 2 pairs; with 80 queries, differences under 0.050 go undetected more than 20% of the time. s1 is worse than s0. Nothing here justifies replacing s0.",
     ],
     "against a baseline: all worse": [
-        "nDCG@10: No system is significantly better than s0. s1 and s2 are worse than s0; the difference to s1 is 0.176 [0.146, 0.207], p < 0.001 after Holm over 2 pairs; with 80 queries, differences under 0.048 go undetected more than 20% of the time. Choose s0.",
+        "nDCG@10: No system is significantly better than s0. s1 and s2 are worse than s0; the difference from s1 is 0.176 [0.146, 0.207], p < 0.001 after Holm over 2 pairs; with 80 queries, differences under 0.048 go undetected more than 20% of the time. Choose s0.",
     ],
     "less is better": [
         "latency_ms: new is better than old by 20.091 [19.920, 20.262], p < 0.001; with 40 queries, differences under 0.243 go undetected more than 20% of the time. Choose new.",
@@ -395,27 +395,27 @@ SAID = {
         "Conclusion: By nDCG@10, dense is better over all queries, but not everywhere: bm25 is better in short. Choose by slice if you can tell the slice of a new query, else by how often each slice occurs.",
     ],
     "a difference inside the margin": [
-        "nDCG@10: dense is better than bm25 by 0.003 [0.002, 0.005], p < 0.001; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of dense and bm25: they differ, but by less than the margin. Up to the margin of 0.02, bm25 is equivalent to dense.",
+        "nDCG@10: dense is better than bm25 by 0.003 [0.002, 0.005], p < 0.001; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of dense and bm25: they differ, but by less than the margin. Within the margin of 0.02, bm25 is equivalent to dense.",
     ],
     "a difference that rests on one query": [
         "nDCG@10: dense is better than bm25 by 0.031 [0.007, 0.055], p = 0.028; with 12 queries, a difference this small goes undetected more than 20% of the time, so its size is probably overstated. Prefer dense, with caution: the result hinges on query q000.",
     ],
     "a margin that shows two to be equivalent": [
-        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.00042 [-0.00098, 0.00182], p = 0.560; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of dense and bm25: if they differ at all, it is by less than the margin. Up to the margin of 0.02, bm25 is equivalent to dense.",
+        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.00042 [-0.00098, 0.00182], p = 0.560; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of dense and bm25: if they differ at all, it is by less than the margin. Within the margin of 0.02, bm25 is equivalent to dense.",
     ],
     "equivalent by the primary measure, apart by another": [
-        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.00042 [-0.00098, 0.00182], p = 0.560; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of dense and bm25: if they differ at all, it is by less than the margin. Up to the margin of 0.02, bm25 is equivalent to dense.",
+        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.00042 [-0.00098, 0.00182], p = 0.560; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of dense and bm25: if they differ at all, it is by less than the margin. Within the margin of 0.02, bm25 is equivalent to dense.",
         "R@100: bm25 is better than dense by 0.096 [0.076, 0.115], p < 0.001, not corrected over measures; with 200 queries, differences under 0.028 go undetected more than 20% of the time.",
         "Conclusion: Any recommendation rests on nDCG@10 alone, the primary measure; R@100 is described only, not corrected over measures. By R@100, however, bm25 is better than dense.",
     ],
     "a margin that does not help": [
-        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.034 [-0.018, 0.086], p = 0.198; with 30 queries, differences under 0.074 go undetected more than 20% of the time. Inconclusive: the data show neither a difference nor equivalence. Up to the margin of 0.01, it is undecided whether bm25 is as good as dense.",
+        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.034 [-0.018, 0.086], p = 0.198; with 30 queries, differences under 0.074 go undetected more than 20% of the time. Inconclusive: the data show neither a difference nor equivalence. Within the margin of 0.01, it is undecided whether bm25 is as good as dense.",
     ],
     "no worse than the baseline": [
-        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.004 [-0.004, 0.011], p = 0.329; with 60 queries, differences under 0.010 go undetected more than 20% of the time. Inconclusive whether dense or bm25 is better: the data show neither a difference nor equivalence. Up to the margin of 0.01, dense is no worse than bm25.",
+        "nDCG@10: No significant difference between dense and bm25: the means differ by 0.004 [-0.004, 0.011], p = 0.329; with 60 queries, differences under 0.010 go undetected more than 20% of the time. Inconclusive whether dense or bm25 is better: the data show neither a difference nor equivalence. Within the margin of 0.01, dense is no worse than bm25.",
     ],
     "a cheaper system that is a little worse": [
-        "nDCG@10: large is better than small by 0.006 [0.004, 0.007], p < 0.001; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of large and small: they differ, but by less than the margin. Up to the margin of 0.02, small is equivalent to large.",
+        "nDCG@10: large is better than small by 0.006 [0.004, 0.007], p < 0.001; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheaper of large and small: they differ, but by less than the margin. Within the margin of 0.02, small is equivalent to large.",
     ],
     "queries that belong together": [
         "nDCG@10: dense is better than bm25 by 0.068 [0.028, 0.108], p = 0.008; with 10 clusters of queries, differences under 0.056 go undetected more than 20% of the time. Choose dense.",
@@ -427,7 +427,7 @@ SAID = {
         "P@4: old is better than new by 0.300 [0.262, 0.338], p < 0.001; with 30 queries, differences under 0.054 go undetected more than 20% of the time. Prefer old, with caution: unjudged documents could reverse their order.",
     ],
     "a share of false discoveries": [
-        "nDCG@10: s1 has the best mean, but is not significantly better than s2 and s0: the difference to s2 is 0.015 [-0.030, 0.060], p = 0.507 after Benjamini-Hochberg over 3 pairs; with 40 queries, differences under 0.074 go undetected more than 20% of the time. Inconclusive between s1 and s2: the data show neither a difference nor equivalence.",
+        "nDCG@10: s1 has the best mean, but is not significantly better than s2 and s0: the difference from s2 is 0.015 [-0.030, 0.060], p = 0.507 after Benjamini-Hochberg over 3 pairs; with 40 queries, differences under 0.074 go undetected more than 20% of the time. Inconclusive between s1 and s2: the data show neither a difference nor equivalence.",
     ],
     "three measures, nothing to find": [
         "nDCG@10: No significant difference between bm25 and dense: the means differ by 0.017 [-0.043, 0.077], p = 0.572; with 20 queries, differences under 0.085 go undetected more than 20% of the time. Inconclusive: the data show neither a difference nor equivalence.",
@@ -506,16 +506,16 @@ SAID = {
         "nDCG@10: s2 is better than both others; its lead over the closest, s1, is 0.102 [0.065, 0.139], p < 0.001 by the max-t test over 3 pairs; with 80 queries, differences under 0.051 go undetected more than 20% of the time. Choose s2.",
     ],
     "simultaneous intervals, and nothing is shown": [
-        "nDCG@10: s0 has the best mean, but is not significantly better than s1 and s2: the difference to s1 is 0.017 [-0.057, 0.091], p = 0.868 by the max-t test over 3 pairs; with 20 queries, differences under 0.101 go undetected more than 20% of the time. Inconclusive between s0 and s1: the data show neither a difference nor equivalence.",
+        "nDCG@10: s0 has the best mean, but is not significantly better than s1 and s2: the difference from s1 is 0.017 [-0.057, 0.091], p = 0.868 by the max-t test over 3 pairs; with 20 queries, differences under 0.101 go undetected more than 20% of the time. Inconclusive between s0 and s1: the data show neither a difference nor equivalence.",
     ],
     "simultaneous intervals of a difference that is always the same": [
         "nDCG@10: No significant difference between dense and bm25: the means differ by 0.100 [-0.172, 0.305], p = 0.448 by the max-t test over 1 pair. Inconclusive: the data show neither a difference nor equivalence.",
     ],
     "three systems, not corrected": [
-        "nDCG@10: s1 has the best mean, but is not significantly better than s2 and s0: the difference to s2 is 0.015 [-0.030, 0.060], p = 0.507, not corrected for 3 pairs; with 40 queries, differences under 0.063 go undetected more than 20% of the time. Inconclusive between s1 and s2: the data show neither a difference nor equivalence.",
+        "nDCG@10: s1 has the best mean, but is not significantly better than s2 and s0: the difference from s2 is 0.015 [-0.030, 0.060], p = 0.507, not corrected for 3 pairs; with 40 queries, differences under 0.063 go undetected more than 20% of the time. Inconclusive between s1 and s2: the data show neither a difference nor equivalence.",
     ],
     "an interval that is not corrected": [
-        "nDCG@10: s3 has the best mean, but is not significantly better than s1 and s2: the difference to s1 is 0.017 [-0.027, 0.061], p = 0.897 after Holm over 6 pairs; with 40 queries, differences under 0.079 go undetected more than 20% of the time. s3 is better than s0. Inconclusive between s3 and s1: the data show neither a difference nor equivalence.",
+        "nDCG@10: s3 has the best mean, but is not significantly better than s1 and s2: the difference from s1 is 0.017 [-0.027, 0.061], p = 0.897 after Holm over 6 pairs; with 40 queries, differences under 0.079 go undetected more than 20% of the time. s3 is better than s0. Inconclusive between s3 and s1: the data show neither a difference nor equivalence.",
     ],
     "a count": [
         "NumRelRet: A count: shown, but not tested.",
@@ -536,7 +536,7 @@ SAID = {
         "nDCG@10: a and b have the same value for the one query.",
     ],
     "one of three is the same, with a margin": [
-        "nDCG@10: c is better than both others; its lead over the closest, a, is 0.020 [0.019, 0.022], p < 0.001 after Holm over 3 pairs; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheapest of c, a and b: they differ, but by less than the margin. Up to the margin of 0.05, a and b are equivalent to c.",
+        "nDCG@10: c is better than both others; its lead over the closest, a, is 0.020 [0.019, 0.022], p < 0.001 after Holm over 3 pairs; with 200 queries, differences under 0.002 go undetected more than 20% of the time. Choose the cheapest of c, a and b: they differ, but by less than the margin. Within the margin of 0.05, a and b are equivalent to c.",
     ],
     "any one of several queries decides": [
         "nDCG@10: dense is better than bm25 by 0.050 [-0.017, 0.103], p = 0.031 (the interval contains 0, but is Student's t with a win and a loss added, a different method from the test). Prefer dense, with caution: the result hinges on any one of 6 queries (q000, q001, q002 and 3 more).",
@@ -551,7 +551,7 @@ SAID = {
         "nDCG@10: s2 and s1 are better than s0; s2 by 0.140 [0.108, 0.171], p < 0.001 after Holm over 2 pairs; with 80 queries, differences under 0.050 go undetected more than 20% of the time. Only pairs with the baseline were tested: those that beat it may be equally good.",
     ],
     "against a baseline: none apart": [
-        "nDCG@10: No system is significantly better than s0. s1 and s2 do not differ significantly from s0; the difference to s1 is 0.017 [-0.043, 0.077], p = 0.572 after Holm over 2 pairs; with 20 queries, differences under 0.095 go undetected more than 20% of the time. Nothing here justifies replacing s0; the others were not tested against each other.",
+        "nDCG@10: No system is significantly better than s0. s1 and s2 do not differ significantly from s0; the difference from s1 is 0.017 [-0.043, 0.077], p = 0.572 after Holm over 2 pairs; with 20 queries, differences under 0.095 go undetected more than 20% of the time. Nothing here justifies replacing s0; the others were not tested against each other.",
     ],
     "a tiny difference over many queries": [
         "nDCG@10: dense is better than bm25 by 0.00080 [0.00077, 0.00082], p < 0.001. Choose dense.",

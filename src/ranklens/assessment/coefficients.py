@@ -54,7 +54,7 @@ def coincidences(counts: FloatArray) -> FloatArray:
 
 
 def alpha(coincident: FloatArray, level: str = "ordinal", values: FloatArray | None = None) -> FloatArray:
-    """Krippendorff's alpha of tables of coincidences; NaN where all assessors always say the same one thing.
+    """Krippendorff's alpha of tables of coincidences; NaN if every assessor always gives the same single grade.
 
     ``level`` is how grades are to be read: ``nominal`` (the same or not), ``ordinal`` (by how many documents lie between two grades) or
     ``interval`` (by their difference). ``values`` are the grades, by default 0, 1, 2 …

@@ -251,7 +251,7 @@ def _relatives(judge: str, models: Mapping[str, str]) -> tuple[str, ...]:
 def probes(
     pairs: Iterable[Pair], machine: object, *, n: int = 20, rel: float = 1, seed: int = 0
 ) -> list[Pair]:
-    """Documents that should not fool a judge, as pairs to be labelled: what the model called not relevant, with something done to it.
+    """Documents that should not fool a judge, as pairs to be labelled: modified copies of documents that the model judged not relevant.
 
     ``pairs`` are (query, document, question, text), as labelling takes them, and ``machine`` the labels of these. Of ``n`` documents drawn at random each comes
     four times: with the words of the question before it, with an instruction to the judge, empty, and twice. Pass the labels of these to :func:`trust` as ``probed``.

@@ -82,7 +82,7 @@ def evaluate(
     parent: Annotated[
         str | None,
         Description(
-            "For --failing: what comes before the number of a chunk in its id, such as #.", metavar="TEXT"
+            "For --failing: the separator before the chunk number in an id, such as #.", metavar="TEXT"
         ),
     ] = None,
     queries: options.Queries = None,

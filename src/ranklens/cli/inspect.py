@@ -1,4 +1,4 @@
-"""``ranklens inspect``: what was recognised in files, and what to mend."""
+"""``ranklens inspect``: what was recognised in files, and what to fix."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def inspect(
     format: Annotated[Format | None, output_formats.asked(Format)] = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Say how files are read: their formats and roles, which field became what, how they join, and the options that mend problems."""
+    """Show how files are read: their formats and roles, which field became what, how they join, and the options that fix problems."""
     from ranklens.recipes.inspection.inspect import inspect as look
 
     reading = MatchOptions(places=places, match=match)

@@ -62,7 +62,7 @@ Match = Annotated[str | None, _READING["match"]]
 Machine = Annotated[
     str | None,
     Description(
-        "Judgments by a model, of the judged queries and of more: means and intervals then use both (PPI++).",
+        "Judgments by a model, of the judged queries and additional ones: means and intervals then use both (PPI++).",
         flags=("--machine",),
         metavar="FILE",
     ),

@@ -64,7 +64,7 @@ def plan(
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Plan an evaluation: how many queries show a difference that matters."""
+    """Plan an evaluation: how many queries you need to detect a difference that matters."""
     from ranklens.comparison.planning import plan as make_plan
 
     written = output_formats.format_of(format, output, output_formats.Format)

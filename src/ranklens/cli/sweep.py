@@ -42,7 +42,7 @@ def sweep(
     ] = None,
     measures: options.Measures = [],  # noqa: B006  nothing changes it
     folds: Annotated[
-        int, Description("Parts of the queries, each judged by what the others choose.", least=2)
+        int, Description("Number of folds; each is scored with the settings chosen on the others.", least=2)
     ] = 5,
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,

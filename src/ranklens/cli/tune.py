@@ -40,13 +40,13 @@ def tune(
     over: Annotated[
         list[str] | None,
         Description(
-            "Values to try, such as k=10,60 or norm=min-max,z-score. Can be repeated. By default the usual ones of the method.",
+            "Values to try, such as k=10,60 or norm=min-max,z-score. Can be repeated. Default: the usual values for the method.",
             flags=("--over",),
             metavar="NAME=VALUES",
         ),
     ] = None,
     folds: Annotated[
-        int, Description("Parts of the queries, each judged by what the others choose.", least=2)
+        int, Description("Number of folds; each is scored with the settings chosen on the others.", least=2)
     ] = 5,
     cluster: Annotated[
         str | None, Description("Queries that belong together stay in one fold.", metavar="FILE:COLUMN")
@@ -58,7 +58,7 @@ def tune(
         ),
     ] = False,
     fused: Annotated[
-        Path | None, Description("Write the fused run, with what was chosen on all queries.", metavar="FILE")
+        Path | None, Description("Write the run fused with the settings chosen on all queries.", metavar="FILE")
     ] = None,
     plot: Annotated[
         Path | None, Description("Draw all settings as .png, .svg, .pdf or .html.", metavar="FILE")
@@ -66,7 +66,7 @@ def tune(
     format: options.Written = None,  # noqa: A002
     output: options.Output = None,
 ) -> None:
-    """Tune a fusion, and say what it is worth on queries it was not tuned on."""
+    """Tune a fusion, and measure it on queries it was not tuned on."""
     from ranklens.cli.comparison_options import clusters_in, inputs
     from ranklens.fusion import tuning
 

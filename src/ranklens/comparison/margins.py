@@ -163,7 +163,7 @@ def of_measure(comparison: Comparison, measure: str) -> str:
         said.append(
             f"it is undecided whether {several(open_)} {plural(len(open_), 'is', 'are')} as good as {reference}"
         )
-    return f" Up to the margin of {margin}, {'; '.join(said)}." if said else ""
+    return f" Within the margin of {margin}, {'; '.join(said)}." if said else ""
 
 
 def as_good(comparison: Comparison, measure: str, best: str) -> list[str]:

@@ -58,8 +58,8 @@ class CompareOptions:
     )
     primary: str | Measure | None = option(
         None,
-        "The measure that a recommendation rests on; the others are described. Default: the first.",
-        key="The measure that a recommendation rests on, while the others are described: a name. Default: the first measure.",
+        "The measure that a recommendation rests on; the others are only reported. Default: the first.",
+        key="The measure that a recommendation rests on, while the others are only reported: a name. Default: the first measure.",
     )
     family: str = option(
         "measure",

@@ -165,7 +165,7 @@ def _speaks_for_the_better_mean(
 
 
 def _adjusted(p_values: Sequence[Sequence[FloatArray]], settings: Settings) -> list[list[FloatArray]]:
-    """By part and measure; corrected over the parts too, and over the measures if they are one family.
+    """Adjusted p-values by part and measure: also corrected over the parts, and over the measures if they are one family.
 
     Tukey's test already corrects for the pairs.
     """

@@ -165,7 +165,7 @@ def _against_baseline(
 
     def closest(system: str) -> str:
         pair = comparison.pair(measure, baseline, system)
-        return f"{_lead(pair, f'the difference to {system} is')} {facts(pair, intervals=intervals)}"
+        return f"{_lead(pair, f'the difference from {system} is')} {facts(pair, intervals=intervals)}"
 
     if better:
         pair = comparison.pair(measure, baseline, better[0])
@@ -400,7 +400,7 @@ def correction_text(settings: Settings, family: Family) -> str:
 
 
 def in_a_word(pair: PairResult, quantity: Quantity) -> str:
-    """Of b, compared with a."""
+    """How b compares with a, in a few words, for a table."""
     if pair.ties == pair.n:
         return "same values"
     if pair.decision is not None:

@@ -52,12 +52,12 @@ class FuseOptions:
     )
     missing: str = option(
         "nothing",
-        "What a document adds that a run lacks: nothing, or what the run's lowest document adds (lowest).",
+        "What a run adds to a document that it lacks: nothing, or as much as to its lowest document (lowest).",
         choices=_MISSING,
     )
     queries: str = option(
         "any",
-        "Queries that some runs lack: fuse what there is (any), leave them out (common), or stop (error).",
+        "Queries that some runs lack: fuse the other runs (any), leave them out (common), or stop (error).",
         choices=_QUERIES,
     )
     window: int | None = option(None, "Use only the first N documents of each run.", least=1, metavar="N")
@@ -112,7 +112,7 @@ class Fusion:
 
     @property
     def sign(self) -> int:
-        """-1 for distances, of which the lowest is the best."""
+        """-1 for distances, where the lowest is best."""
         return -1 if norm_name(self.options.norm or "") == INVERTED else 1
 
     def order(self, lists: Lists, fused: FloatArray) -> IntArray:
@@ -131,7 +131,7 @@ class Fusion:
 
 @dataclass
 class Met:
-    """What fusion met: counted while the runs pass."""
+    """What was fused, repeated or missing, counted while the runs are read."""
 
     queries: int = 0
     repeated: int = 0

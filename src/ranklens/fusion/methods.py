@@ -172,14 +172,14 @@ def _inverse_squares(lists: Lists) -> FloatArray:
 
 @_register("borda", "bordafuse", "w_bordafuse", "weighted_bordafuse", "weighted_borda", by="ranks")
 def borda(lists: Lists, *, weights: Weights) -> FloatArray:
-    """Borda count: with n candidates, rank 1 gets n points, rank 2 n − 1 …; what a run lacks shares the points left over equally."""
+    """Borda count: with n candidates, rank 1 gets n points, rank 2 n − 1 …; documents that a run lacks share the remaining points equally."""
     points = lists.pool - lists.ranks + 1
     return np.asarray(np.where(lists.retrieved, points, (lists.pool - lists.lengths + 1) / 2) @ weights)
 
 
 @_register("condorcet", "w_condorcet", "weighted_condorcet", by="ranks")
 def condorcet(lists: Lists, *, weights: Weights) -> FloatArray:
-    """Condorcet fusion: sorted by majority votes between pairs of documents, of the runs with their weights; ties keep Borda's order.
+    """Condorcet fusion: documents are sorted by pairwise (weighted) majority votes of the runs; ties keep Borda's order.
 
     A majority need not be transitive, so the order may depend on where sorting starts: at Borda's, and not at an arbitrary one.
     """

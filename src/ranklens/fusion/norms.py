@@ -45,7 +45,7 @@ def _rank(lists: Lists) -> FloatArray:
 
 
 def _borda(lists: Lists) -> FloatArray:
-    """Borda's points as a share of the candidates; what a run lacks shares the points left over equally."""
+    """Borda's points as a share of the candidates; documents that a run lacks share the remaining points equally."""
     points = 1 - (lists.ranks - 1) / lists.pool
     return np.where(lists.retrieved, points, 0.5 - (lists.lengths - 1) / (2 * lists.pool))
 

@@ -170,7 +170,7 @@ def _few(qrels: Qrels, run: Run, policy: Policy) -> Standings | None:
 
 
 def _judge_details(qrels: Judgments, run: Run, policy: Policy, known: Facts, sources: Sources) -> Judged:
-    """The same where judgments know more than a grade."""
+    """The same for judgments with details besides grades."""
     from ranklens.judging.enriched import stand
 
     def rank(numbers: PreparedJudgments) -> Standings:

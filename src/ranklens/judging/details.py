@@ -1,4 +1,4 @@
-"""What judgments know besides a grade, next to the ranks: which document belongs to which subtopic or evidence set."""
+"""Details of judgments besides grades, stored next to the ranks: which document belongs to which subtopic or evidence set."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class GoldDicts:
     def of(
         cls, given: mappings.Repaired, *, keeps: bool = False, whole: GoldDicts | None = None
     ) -> GoldDicts:
-        """A TypeError where something is not a dict."""
+        """Raises TypeError unless the judgments are a dict of dicts."""
         by_query = given.by_query
         queries, tables = list(by_query), list(by_query.values())
         kinds = id_types(by_query)

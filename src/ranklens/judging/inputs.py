@@ -150,7 +150,7 @@ def _refuse_several(judged: Dicts | None, ranked: Dicts) -> None:
 
 
 def _refuse_swapped(judged: Dicts, ranked: Dicts) -> None:
-    """Scores where grades should be, and grades where scores should be: a mistake that gives numbers all the same."""
+    """Scores where grades should be, and grades where scores should be: a mistake that would still produce numbers."""
     tables = [docs for docs in islice(judged.values(), _LOOKED_AT) if isinstance(docs, (dict, Mapping))]
     if len(tables) == _LOOKED_AT and {type(next(iter(docs.values()), 0)) for docs in tables} == {int}:
         return  # no search engine gives its best documents whole numbers, query after query

@@ -18,7 +18,7 @@ _FEWEST, _LARGE = 4, 20  # places at least, in a table that would take 2 to this
 
 @dataclass(frozen=True)
 class Lookup:
-    """Numbers that all differ, and a table into which the last bits of a number point.
+    """Distinct numbers, and a table indexed by their last bits.
 
     Where several numbers point to the same place, the last one is there, and the place is ``crowded``. The others are ``lost``, in
     ascending order; they are few, and searched for.

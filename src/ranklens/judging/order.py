@@ -58,7 +58,7 @@ def nan_last(scores: FloatArray) -> FloatArray:
 
 
 def best_of_each(table: pl.DataFrame, keys: Sequence[str], number: str) -> pl.DataFrame:
-    """Each document once: the row with the highest number, of equal ones the first. Rows come best first.
+    """Each document once: the row with the highest number, or the first of several that are equal. Rows are ordered best first.
 
     This comes before NaN scores are refused: one that a better score replaces does no harm.
     """

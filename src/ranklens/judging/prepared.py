@@ -112,7 +112,7 @@ def judgments(
 
 
 def kept(qrels: Qrels) -> Qrels:
-    """The same judgments, indexed once for all runs of a call; a golden set stays what it is."""
+    """The same judgments, indexed once for all runs of a call; a golden set is returned unchanged."""
     judged = qrels.judged
     if isinstance(judged, (PreparedJudgments, Golden)):
         return qrels

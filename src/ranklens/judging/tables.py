@@ -79,7 +79,7 @@ def from_tables(qrels: Qrels, run: Tables, policy: Policy) -> Standings:
 
 
 def _indexed(qrels: Qrels, policy: Policy) -> tuple[Gold, int]:
-    """The index of all judgments, and how many repeated documents it lacks; kept where judgments are prepared."""
+    """The index of all judgments, and how many repeated documents were dropped; cached on prepared judgments."""
     index = index_of(qrels)
     if index is not None and index.for_tables is not None:
         return index.for_tables, 0

@@ -115,7 +115,7 @@ class Benchmark(Shown):
 
     @property
     def fields(self) -> dict[str, Mapping[str, Any]]:
-        """What else is known about these queries, such as a type or a language, by id."""
+        """Other fields of these queries, such as a type or a language, by query id."""
         return {query: dict(fields) for query, fields in self._judged.fields.items() if fields}
 
     def run(

@@ -89,7 +89,7 @@ def _parameters(account: Account, measures: Sequence[Measure]) -> list[str]:
 
 
 def highest_grade(every: Iterable[Judged | Account]) -> float | None:
-    """The highest grade of all, as far as it is known; of scores that were read from a file it is not."""
+    """The highest grade of all judgments; None if it is unknown, as for scores read from a file."""
     return max((one.max_grade for one in every if one.max_grade is not None), default=None)
 
 

@@ -185,7 +185,7 @@ def median_interval(values: FloatArray, level: float = 0.95, bounds: Bounds = Bo
 
 @dataclass(frozen=True)
 class IntervalMethod:
-    """How an interval is made, in words; and its function, where the interval of a mean can be asked for by this name."""
+    """The description of an interval method, and its function if the interval of a mean can be requested by this name."""
 
     words: str
     short: str = ""  # in a list, where it is not written as it is called

@@ -186,7 +186,7 @@ class Source:
             raise InputError(f"{self.name}: this is not JSON: expected an object or a list.")
 
     def read(self) -> bytes:
-        """All bytes; a small archive may not fill the memory."""
+        """All bytes, up to a limit, so that a small archive cannot exhaust memory."""
         self.check_start()
         pieces: list[bytes] = []
         size = 0

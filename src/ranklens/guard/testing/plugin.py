@@ -100,7 +100,7 @@ def place(config: pytest.Config) -> str | Path:
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with the fixture have the marker, too, so that ``-m retrieval`` selects them."""
+    """Tests with the fixture also get the marker, so that ``-m retrieval`` selects them."""
     for item in items:
         if "retrieval" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("retrieval"):
             item.add_marker("retrieval")
@@ -157,7 +157,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
 
 
 class Session:
-    """What all tests found, in the process that prints."""
+    """The results of all tests, in the process that prints them."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config

@@ -43,7 +43,7 @@ class Retrieval:
 
     @classmethod
     def of(cls, item: pytest.Item, baseline: str | Path) -> Retrieval:
-        """For one test."""
+        """The fixture for one test."""
         marks = [rule for mark in item.iter_markers("retrieval") for rule in mark.args]
         options = item.config.option
         told = item.stash.setdefault(TOLD, [])

@@ -93,7 +93,7 @@ class Convention:
         return sentences
 
     def own_reasons(self, text: str) -> list[str]:
-        """Those of one measure, without what holds for all of the tool's."""
+        """The reasons specific to one measure, without those that apply to all measures of the tool."""
         base, _ = self._own(text)
         sentences = [self.why[base]] if base in self.why else []
         return (

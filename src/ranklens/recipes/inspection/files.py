@@ -51,7 +51,7 @@ _ROLES = ("query", "text", "expected", "retrieved", "doc", "score", "rank", "gra
 
 
 class Reading:
-    """A file while it is looked at."""
+    """A file being inspected."""
 
     def __init__(
         self, path: str, columns: Mapping[str, str], matching: Matching | None, *, is_first: bool, alone: bool

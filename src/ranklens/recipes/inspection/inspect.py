@@ -54,7 +54,7 @@ def inspect(
 
 
 def _possible_joins(gold: Reading, other: Reading, matching: Matching | None) -> list[Joined]:
-    """The joins of a file; none where something is wrong that no reader has looked at so far, such as the scores of a dict."""
+    """The joins of a file; none if joining uncovers an error that no reader has checked for, such as bad scores in a dict."""
     try:
         return list(_joins(gold, other, matching))
     except RankLensError as error:

@@ -124,7 +124,7 @@ class Inspection:
         return any(file.problems for file in self.files) or any(join.note for join in self.joins)
 
     def printout(self) -> Printout:
-        """All of it, as people read it."""
+        """The whole inspection as readable text."""
         parts = [part for file in self.files for part in file.parts()]
         if self.joins:
             rows = [

@@ -200,7 +200,7 @@ class RunnerResult(Shown):
 
 @runtime_checkable
 class Named(Protocol):
-    """A metric that has a name of its own."""
+    """A metric with a ``name``."""
 
     name: str
 

@@ -45,7 +45,7 @@ class Executes(Protocol):
 
 @runtime_checkable
 class Evaluates(Protocol):
-    """The same under another name."""
+    """An object whose method is called ``evaluate``."""
 
     def evaluate(self, item: DatasetItem, /) -> object: ...
 
