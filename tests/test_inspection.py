@@ -221,3 +221,23 @@ def test_strange_rows_are_problems_and_no_tracebacks(tmp_path, golden, log):
     found = rl.inspect(tmp_path / "golden.jsonl", tmp_path / "log.jsonl")
     assert json.loads(json.dumps(found.to_dict()))["files"][1]["path"].endswith("log.jsonl")
     assert "golden.jsonl" in str(found)
+
+
+def test_passages_are_gold_and_join_with_the_texts_of_chunks(tmp_path):
+    golden, log = tmp_path / "golden.jsonl", tmp_path / "log.jsonl"
+    golden.write_text('{"id": "q1", "question": "How long?", "passages": ["within ten working days"]}\n')
+    log.write_text(
+        '{"question_id": "q1", "retrieved": [{"chunk_id": "c1", "text": "Paid within ten working days."}]}\n'
+    )
+    found = rl.inspect(golden, log)
+    assert [one.role for one in found.files] == ["golden set", "log"]
+    assert [problem for one in found.files for problem in one.problems] == []
+
+
+def test_objects_within_objects_are_a_problem_and_no_crash(tmp_path):
+    path = tmp_path / "nested.json"
+    path.write_text('{"data": {"results": [{"question_id": "q1", "retrieved": [{"chunk_id": "c1"}]}]}}')
+    problems = [problem.message for one in rl.inspect(path).files for problem in one.problems]
+    assert problems == [
+        "its rows are nested in a way that is not recognised; write one object per question."
+    ]

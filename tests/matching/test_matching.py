@@ -248,3 +248,11 @@ def test_matchings_that_rename_documents_refuse_judgments_that_know_more():
 def test_a_span_that_ends_before_it_starts_is_refused(gold, run):
     with pytest.raises(rl.InputError, match="the end must come after the start"):
         rl.evaluate({"q": {gold: 1}}, {"q": [run]}, "RR", match=Spans())
+
+
+def test_a_run_of_bare_ids_is_not_matched_by_text():
+    """As a fused run has none: every value would be 0, and a comparison would prefer the other system."""
+    gold, run = {"q": {"within ten days": 1}}, {"q": ["c1", "c2"]}
+    with pytest.raises(rl.InputError, match="have no texts, only ids such as 'c1'"):
+        rl.evaluate(gold, run, "RR", match="text")
+    assert rl.evaluate(gold, {"q": ["Paid within ten days."]}, "RR", match="text").mean["RR"] == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ranklens.cli import options
-from ranklens.cli.reading import bar
+from ranklens.cli.reading import ReadOptions, bar
 from ranklens.data.files import output as out
 from ranklens.data.files.collection import open_runs
 from ranklens.errors import InputError
@@ -56,6 +56,7 @@ def fuse(
     ] = None,
     output: options.Output = None,
     run_format: Annotated[str | None, Description("Format of the runs, if it is not recognised.")] = None,
+    places: options.Map = None,
 ) -> None:
     """Combine several runs into one, in the format of the output's suffix (else TREC)."""
     target = output or Path("-")
@@ -75,7 +76,7 @@ def fuse(
         number = numbers(value, f"--param {name}=")[0]
         params[name] = int(number) if number == int(number) else number
     with bar():
-        opened = opened_runs(open_runs(runs, run_format))
+        opened = opened_runs(open_runs(runs, run_format, names=ReadOptions(places=places).names))
         fusion = fusion_of(
             tuple(opened),
             how.method if fitted is None else Fitted.load(fitted),
@@ -89,7 +90,12 @@ def fuse(
         rows = write_tables(fused_tables(fusion, opened), target)
     fusion.met.warn(fusion)
     where = "" if str(target) == "-" else f"{in_one_line(str(target))}: "
-    say_result(f"{where}{rows:,} rows. {fusion.notes}", to_errors=out.is_stream(target))
+    logs = (
+        " Documents are named by their ids; the texts in logs are not kept."
+        if any(run.log is not None for run in opened.values())
+        else ""
+    )
+    say_result(f"{where}{rows:,} rows. {fusion.notes}{logs}", to_errors=out.is_stream(target))
 
 
 def numbers(text: str, flag: str) -> list[float]:

@@ -58,7 +58,8 @@ def tune(
         ),
     ] = False,
     fused: Annotated[
-        Path | None, Description("Write the run fused with the settings chosen on all queries.", metavar="FILE")
+        Path | None,
+        Description("Write the run fused with the settings chosen on all queries.", metavar="FILE"),
     ] = None,
     plot: Annotated[
         Path | None, Description("Draw all settings as .png, .svg, .pdf or .html.", metavar="FILE")

@@ -183,10 +183,25 @@ def _look_like_grades(rankings: Sequence[object]) -> bool:
     return whole and len(dicts) + len(sets) == len(rankings) and (bool(sets) or any_relevant)
 
 
+def _refuse_bare_ids(
+    gold_texts: Mapping[str, Mapping[str, float]], ranked: Mapping[str, Sequence[str]] | Dicts
+) -> None:
+    """Refuse to match ids without texts, such as those of a TREC run: nothing would be found, and everything be 0."""
+    expected = [text for docs in gold_texts.values() for text in docs]
+    retrieved = [str(doc) for query in islice(ranked, _LOOKED_AT) for doc in ranked[query]]
+    are_sentences = expected and all(len(text.split()) > 1 for text in expected)
+    if are_sentences and retrieved and not any(len(doc.split()) > 1 or "\x1f" in doc for doc in retrieved):
+        raise InputError(
+            f"run: the retrieved items have no texts, only ids such as {retrieved[0]!r}, so nothing can match the expected texts by text; "
+            "pass a run with texts, or give them by id: ByText(corpus={id: text})."
+        )
+
+
 def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Qrels, Run]:
     """Judgments and run under judged ids; a run becomes ordered lists."""
     from ranklens.data.matching.evidence import ByEvidence
     from ranklens.data.matching.rules import ById
+    from ranklens.data.matching.texts import ByText
     from ranklens.judging.documents import judgments, ranking
 
     if isinstance(match, ById) or run.contexts is not None:
@@ -203,6 +218,8 @@ def _matched(qrels: Qrels, run: Run, policy: Policy, match: Matching) -> tuple[Q
         for query, doc in rows.select("query", "doc").iter_rows():
             ordered.setdefault(query, []).append(doc)
         ranked = ordered
+    if isinstance(match, ByText) and match.corpus is None:
+        _refuse_bare_ids(gold_texts=grades, ranked=ranked)
     if isinstance(match, ByEvidence):
         return qrels, match.matched(qrels, run, qrels.golden or grades, run.log or ranked)
     gold: Dicts = match.judgments(grades)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,13 @@ class Reading:
                 except RankLensError as error:
                     if not self._mended(error.spelled(as_option)):
                         break
+                except (TypeError, ValueError):  # of objects within objects that no reader expects
+                    self.problems.append(
+                        Problem(
+                            "its rows are nested in a way that is not recognised; write one object per question."
+                        )
+                    )
+                    break
         self._find_fields()
         texts = dict.fromkeys(one.spelled(as_option) for one in heard)
         self.problems += [
@@ -201,6 +208,8 @@ class Reading:
         has_text = not in_short.isdisjoint((*names.TEXTS_INSIDE, "title"))
         if of_documents and not has_lists:
             return _role_of_documents(in_short)
+        if (self.is_first or self.alone) and _holds_passages(in_short):
+            return "golden set"
         expects = any(records.says_what_is_relevant(row, where) for row in self.rows)
         # A log may have references as well, and beside what was retrieved "answer" is what a model said.
         has_log = any(records.says_what_was_retrieved(row, where) for row in self.rows)
@@ -301,6 +310,12 @@ class Reading:
             name, value = _found([dict(item)], self.names, inner, known, set())
             if name:
                 self.fields.append(Field(inner, f"{outer}[].{name}", _shown(value)))
+
+
+def _holds_passages(columns: Collection[str]) -> bool:
+    """Whether passages are expected; a log that calls what was retrieved so has other names of a log as well."""
+    others = {*names.RETRIEVED, *names.STEPS, *names.SECONDS, *names.MILLISECONDS} - {"passages"}
+    return not set(columns).isdisjoint(names.PASSAGES) and others.isdisjoint(columns)
 
 
 def _role_of_documents(in_short: set[str]) -> Role:

@@ -10,6 +10,7 @@ from ranklens.data.files.corpus import texts
 from ranklens.data.matching.parsing import matching_of
 from ranklens.data.matching.rules import Matching, chunk_separator
 from ranklens.data.readers.mappings import rankings
+from ranklens.data.readers.names import Names
 from ranklens.data.run import Run, read_run
 from ranklens.errors import InputError, RankLensError
 from ranklens.judging.documents import judgments
@@ -73,6 +74,8 @@ def _joins(gold: Reading, other: Reading, matching: Matching | None) -> Iterator
         note = "" if there else f"No expected id is in {other.path}, such as {expected[0]!r}."
         yield Joined(gold.path, other.path, "expected documents", len(there), len(expected), note)
     for name, run in other.runs.items():
+        if gold.gold.has_passages and run.log is not None:  # whose chunks are read with their texts
+            run = read_run(other.place, gold.gold, Names.of(other.columns, other.matching))  # noqa: PLW2901
         yield from _joins_of_run(gold, name, run, matching)
 
 
