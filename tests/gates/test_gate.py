@@ -471,6 +471,12 @@ def test_update_shows_what_changes(folder, capsys):
     assert gated(capsys, "new", "mrr drop <= 2%", "R@5 drop <= 0", "--baseline", "b.json")[0] == 0
 
 
+def test_update_names_the_measures_that_are_lost(folder, capsys):
+    gated(capsys, "old", "mrr drop <= 2%", "-m", "R@5", "--baseline", "b.json", "--update")
+    _, _, err = gated(capsys, "new", "mrr drop <= 2%", "--baseline", "b.json", "--update")
+    assert "no longer has R@5; add -m R@5 to keep measuring it" in err
+
+
 def test_a_baseline_from_the_history(folder, capsys):
     assert (
         run(capsys, "history", "add", "golden.jsonl", "mine=old.jsonl", "-m", "mrr", "--label", "v1")[0] == 0

@@ -12,12 +12,12 @@ from ranklens.cli import options, output_formats
 from ranklens.cli.commands import Argument
 from ranklens.cli.reading import MatchOptions
 from ranklens.data.files import output as out
-from ranklens.errors import InputError
+from ranklens.errors import InputError, warn
 from ranklens.options import Description
 from ranklens.policy import Policy, questions
 from ranklens.process import CheckFailed, reader_may_leave, say, say_result
 from ranklens.retrieval.asking import Asking
-from ranklens.words import counted, in_one_line
+from ranklens.words import counted, in_one_line, plural, several
 
 if TYPE_CHECKING:
     from ranklens.guard.rules import Rule
@@ -323,6 +323,15 @@ def _update(rules: Sequence[Rule], records: Mapping[str, Record], place: str | N
         for measure in record.measures:
             old = f"{before.mean(measure):.4f} → " if before is not None and measure in before.values else ""
             lines.append(f"  {measure} of {name}: {old}{record.mean(measure):.4f}")
+        lost = [
+            measure
+            for measure in (before.values if before is not None else ())
+            if measure not in record.values
+        ]
+        if lost:
+            warn(
+                f"The new baseline of {name} no longer has {several(lost)}; add -m {','.join(lost)} to keep measuring {plural(len(lost), 'it', 'them')}."
+            )
     Baseline(records).write(path)
     number = max(len(record.queries) for record in records.values())
     say_result(in_one_line(f"{path}: a baseline of {counted(number, 'query')}; commit it."))
