@@ -84,7 +84,7 @@ def read_baseline(text):
 # What may be anything, or any text, and options of which another value is as good.
 FREE = {
     "scores": r"measures\.\d+\.asked|queries\.\d+|values\.relstring.*|policy|policy\.(judged_only|rel|max_grade)|applied\.(mismatch|sources)",
-    "comparison": r"teams.*|applied\.(one|two)(\.mismatch)?|policy|policy\.(judged_only|rel|max_grade)|measures\.\d+\.asked|settings\.margins.*|slice_of\..*|cluster_of.*|cautions.*",
+    "comparison": r"teams.*|applied\.(one|two)(\.(mismatch|sources))?|policy|policy\.(judged_only|rel|max_grade)|measures\.\d+\.asked|settings\.margins.*|slice_of\..*|cluster_of.*|cautions.*",
     "given_values": r"queries\.\d+|cautions.*",
     "baseline": r"systems\.mine|systems\.mine\.policy.*",
 }

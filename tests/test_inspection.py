@@ -238,6 +238,4 @@ def test_objects_within_objects_are_a_problem_and_no_crash(tmp_path):
     path = tmp_path / "nested.json"
     path.write_text('{"data": {"results": [{"question_id": "q1", "retrieved": [{"chunk_id": "c1"}]}]}}')
     problems = [problem.message for one in rl.inspect(path).files for problem in one.problems]
-    assert problems == [
-        "its rows are nested in a way that is not recognised; write one object per question."
-    ]
+    assert problems == ["its rows are nested in a way that is not recognised; write one object per question."]
