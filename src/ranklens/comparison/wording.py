@@ -134,7 +134,7 @@ def _leader(comparison: Comparison, measure: str, ranked: Sequence[str], *, inte
         same = "value for every query" if is_same else "mean"
         return Finding(f"All {len(ranked):,} systems have the same {same}")
     most = "highest" if comparison.quantity(measure).better == "neither" else "best"
-    to_whom = f" to {rivals[0]}" if len(rivals) > 1 else ""
+    to_whom = f" from {rivals[0]}" if len(rivals) > 1 else ""
     beaten = f" {best} is {word} than {several(behind)}." if behind else ""
     if all(comparison.pair(measure, best, rival).ties == pair.n for rival in rivals):
         leaders = several([best, *rivals])
