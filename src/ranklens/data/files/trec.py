@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache, partial
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -226,7 +227,7 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
             quote_char=None,
             schema={**schema, further: pl.String},
             columns=[*(columns[name] for name in wanted), further],
-            missing_columns="insert",
+            **_missing_columns(),
         )
     except polars_failures():
         return None
@@ -237,6 +238,14 @@ def read_fast(block: bytes, names: Sequence[str], wanted: Mapping[str, bool]) ->
     if not complete or not _is_clean(block, separator, len(frame), len(names)):
         return None
     return frame.select(**{name: columns[name] for name in wanted})
+
+
+@cache
+def _missing_columns() -> dict[str, Any]:
+    """Older versions of Polars add columns that the file lacks by themselves; newer ones have to be asked to."""
+    import polars as pl
+
+    return {"missing_columns": "insert"} if "missing_columns" in signature(pl.read_csv).parameters else {}
 
 
 def _is_clean(block: bytes, separator: int, rows: int, fields: int) -> bool:
