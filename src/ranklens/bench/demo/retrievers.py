@@ -15,6 +15,7 @@ A retriever is a function from a question and a number to the best documents wit
 from __future__ import annotations
 
 import re
+import weakref
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -104,6 +105,7 @@ class FullText:
 
         self.terms = terms
         self.database = sqlite3.connect(":memory:", check_same_thread=False)
+        weakref.finalize(self, self.database.close)  # Python 3.13 warns of connections that are left open
         self.database.execute(f"CREATE VIRTUAL TABLE docs USING fts5(name, text, tokenize = '{tokenizer}')")
         self.database.executemany("INSERT INTO docs VALUES (?, ?)", documents.items())
 
