@@ -239,3 +239,10 @@ def test_objects_within_objects_are_a_problem_and_no_crash(tmp_path):
     path.write_text('{"data": {"results": [{"question_id": "q1", "retrieved": [{"chunk_id": "c1"}]}]}}')
     problems = [problem.message for one in rl.inspect(path).files for problem in one.problems]
     assert problems == ["its rows are nested in a way that is not recognised; write one object per question."]
+
+
+def test_a_picture_is_a_problem_and_no_crash(tmp_path):
+    path = tmp_path / "picture.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\n")
+    (problem,) = rl.inspect(path).files[0].problems
+    assert "is not valid UTF-8" in problem.message

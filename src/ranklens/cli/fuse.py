@@ -65,7 +65,7 @@ def fuse(
         raise InputError(
             f"{how.method} has to be fitted on judged queries first: ranklens.fit_fusion(…).save(FILE), then --fitted FILE."
         )
-    span = None if bounds is None else numbers(bounds, "--bounds")
+    span = None if bounds is None else numbers(bounds, "--bounds ")
     if span is not None and len(span) != 2:
         raise InputError(f"--bounds {bounds}: expected LOW,HIGH, such as -1,1.")
     params: dict[str, float] = {}
@@ -81,7 +81,7 @@ def fuse(
             tuple(opened),
             how.method if fitted is None else Fitted.load(fitted),
             how,
-            weights=None if weights is None else numbers(weights, "--weights"),
+            weights=None if weights is None else numbers(weights, "--weights "),
             bounds=None if span is None else (span[0], span[1]),
             params=params,
         )
@@ -103,4 +103,4 @@ def numbers(text: str, flag: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"{flag} {text}: expected numbers between commas, such as 0.7,0.3.") from None
+        raise InputError(f"{flag}{text}: expected numbers between commas, such as 0.7,0.3.") from None

@@ -84,6 +84,9 @@ class Reading:
         except RankLensError as error:
             self.problems.append(Problem(error.spelled(as_option)))
             return self
+        except trec.WrongLine as error:  # in a file whose format is not recognised, such as a picture
+            self.problems.append(Problem(f"{error}"))
+            return self
         with hearing() as heard:
             for _ in range(_TRIES):
                 try:
